@@ -1,0 +1,30 @@
+// Everything but lockstep/interop.
+#pragma once
+
+#include <lockstep/comm/communicator.hpp>
+#include <lockstep/comm/environment.hpp>
+#include <lockstep/comm/run.hpp>
+#include <lockstep/core/create.hpp>
+#include <lockstep/core/device.hpp>
+#include <lockstep/core/dtype.hpp>
+#include <lockstep/core/error.hpp>
+#include <lockstep/core/module.hpp>
+#include <lockstep/core/no_grad.hpp>
+#include <lockstep/core/operations.hpp>
+#include <lockstep/core/parameter.hpp>
+#include <lockstep/core/random.hpp>
+#include <lockstep/core/shape.hpp>
+#include <lockstep/core/tensor.hpp>
+#include <lockstep/core/units.hpp>
+#include <lockstep/data/dataset.hpp>
+#include <lockstep/data/idx.hpp>
+#include <lockstep/data/loader.hpp>
+#include <lockstep/data/sampler.hpp>
+#include <lockstep/nn/activation.hpp>
+#include <lockstep/nn/linear.hpp>
+#include <lockstep/nn/sequential.hpp>
+#include <lockstep/optim/adam.hpp>
+#include <lockstep/optim/optimizer.hpp>
+#include <lockstep/optim/sgd.hpp>
+#include <lockstep/parallel/data_parallel.hpp>
+#include <lockstep/parallel/gradient_synchronizer.hpp>

@@ -1,0 +1,45 @@
+// The seam to what computes: raw memory of one device, one interface per family, chosen at run time
+// by Device.
+#pragma once
+
+#include <lockstep/core/device.hpp>
+#include "backend/elementwise.hpp"
+#include "backend/gemm.hpp"
+#include "backend/loss.hpp"
+#include "backend/memory.hpp"
+#include "backend/optimizer.hpp"
+#include "backend/random.hpp"
+#include "backend/reduction.hpp"
+
+namespace lockstep::inline v0::backend {
+
+struct Backend {
+  Memory& memory;
+  Elementwise& elementwise;
+  Reduction& reduction;
+  Gemm& gemm;
+  Loss& loss;
+  Optimizer& optimizer;
+  Random& random;
+};
+
+/// @throws BackendUnavailable
+const Backend& backend_for(Device device);
+/// The queue on which this thread's operations run on that device.
+Queue current_queue(Device device);
+/// Number of threads that CPU operations of this process may use; GEMM threads of the BLAS
+/// included.
+void set_cpu_thread_count(int count);
+int cpu_thread_count();
+/// "avx512", "avx2" or "baseline": the vector code that runs; the environment variable
+/// LOCKSTEP_CPU_VARIANT may lower it.
+const char* cpu_variant();
+/// "openblas", "mkl", "blas" or "eigen".
+const char* cpu_gemm_library();
+
+// One per device kind; a kind that is not built has a file that throws.
+const Backend& cpu_backend();
+const Backend& cuda_backend(int index);
+Queue cuda_current_queue(int index);
+
+}  // namespace lockstep::inline v0::backend

@@ -1,0 +1,65 @@
+// The seam to what connects: raw memory, counts and dtypes. Implementations: self, mpi (and nccl).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <lockstep/comm/communicator.hpp>
+
+namespace lockstep::inline v0::detail {
+
+/// Something in flight. Holds what must stay alive.
+class WorkState {
+ public:
+  virtual ~WorkState() = default;
+  virtual void wait() = 0;
+  virtual bool done() = 0;
+};
+
+/// Memory of an operation.
+struct Span {
+  void* data = nullptr;
+  std::int64_t count = 0;  // elements
+  DType dtype = DType::float32;
+  Device device;
+};
+
+/// include/lockstep/comm/communicator.hpp says what each call means. Arguments have been checked.
+/// `keep` holds the tensors.
+class CommunicatorBackend {
+ public:
+  using WorkPointer = std::shared_ptr<WorkState>;
+  using Keep = std::vector<Tensor>;
+
+  virtual ~CommunicatorBackend() = default;
+  virtual int rank() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
+  virtual std::shared_ptr<CommunicatorBackend> duplicate() = 0;
+
+  virtual WorkPointer all_reduce(Span values, ReduceOp op, SumOrder order, Keep keep) = 0;
+  virtual WorkPointer reduce_scatter(Span input, Span output, ReduceOp op, SumOrder order,
+                                     Keep keep) = 0;
+  virtual WorkPointer all_gather(Span input, Span output, Keep keep) = 0;
+  virtual WorkPointer all_to_all(Span input, Span output, Keep keep) = 0;
+  virtual WorkPointer broadcast(Span values, int root, Keep keep) = 0;
+  virtual WorkPointer send(Span values, int destination, int tag, Keep keep) = 0;
+  virtual WorkPointer receive(Span values, int source, int tag, Keep keep) = 0;
+
+  virtual std::vector<std::string> gather_bytes(std::string_view own) = 0;
+  virtual bool agree(bool value) = 0;
+  virtual void barrier() = 0;
+
+  virtual void poll() = 0;
+  virtual void announce_failure(std::string_view text) noexcept = 0;
+  virtual void announce_leave(std::int64_t after_step) noexcept = 0;
+  virtual void set_step(std::int64_t step) noexcept = 0;
+  virtual std::chrono::milliseconds timeout() const noexcept = 0;
+  virtual void set_timeout(std::chrono::milliseconds timeout) noexcept = 0;
+};
+
+}  // namespace lockstep::inline v0::detail
