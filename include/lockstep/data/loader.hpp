@@ -22,8 +22,8 @@ struct LoaderOptions {
   std::int64_t batch_size_per_rank = 1;
   bool shuffle = false;
   Partition partition = Partition::padded;
-  bool drop_last = false;             // leave out the last batch if it is smaller
-  std::optional<std::uint64_t> seed;  // default: the environment's
+  bool drop_last = false;                            // leave out the last batch if it is smaller
+  std::optional<std::uint64_t> seed = std::nullopt;  // default: the environment's
   int prefetch = -1;  // batches read ahead on a thread; 0: none; -1: 2 if this rank has a core to
                       // spare, else 0
 };
