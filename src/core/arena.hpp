@@ -1,0 +1,62 @@
+// Arenas: all parameter values of one dtype and device in one allocation, and their gradients in
+// another.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <lockstep/core/parameter.hpp>
+
+#include "core/tape.hpp"
+
+namespace lockstep::inline v0::detail {
+
+struct ArenaEntry {
+  std::string name;
+  Leaf* leaf = nullptr;  // null once the parameter is gone
+  std::shared_ptr<Storage>
+      value;  // the part of the arena that holds the value; a write counts its version up
+  std::int64_t begin = 0;  // elements
+  std::int64_t count = 0;
+  std::int64_t padded_end = 0;  // begin of the next entry
+
+  bool filled() const noexcept { return leaf != nullptr && leaf->filled(); }
+};
+
+/// Values, gradients and moments of the same parameters share one index. Entries lie in the order
+/// in which backward is expected to finish them (reverse order of registration), frozen ones last;
+/// padding is zero.
+class Arena {
+ public:
+  Arena(DType dtype, Device device, std::int64_t count);
+
+  Tensor values;
+  Tensor gradients;
+  std::vector<ArenaEntry> entries;
+  /// Still to be multiplied into the gradients; applied exactly once, by whoever needs it first.
+  double factor = 1;
+  GradientListener* listener = nullptr;
+
+  DType dtype() const { return values.dtype(); }
+  Device device() const { return values.device(); }
+  std::int64_t count() const { return values.element_count(); }
+  /// Waits for an exchange in flight.
+  void wait();
+  /// wait(), then applies the factor: afterwards the gradients in memory are final.
+  void settle();
+  /// Called when an entry was cleared: without any gradient left there is nothing to apply the
+  /// factor to.
+  void forget_factor_if_empty();
+  bool any_filled() const;
+  /// New zeroed memory with the same index (a moment).
+  Tensor companion() const;
+};
+
+/// The arenas of these parameters, in order of first appearance; those that are in none yet are
+/// packed, by dtype, into new ones on `device`. @throws InvalidUsage if a view, a saved value or a
+/// borrowed pointer of one of them is alive, or if one is in an arena on another device.
+std::vector<std::shared_ptr<Arena>> pack(const ParameterList& parameters, Device device);
+
+}  // namespace lockstep::inline v0::detail

@@ -1,0 +1,50 @@
+// What the operations share: checks and broadcasting.
+#pragma once
+
+#include <string>
+
+#include <lockstep/core/create.hpp>
+#include <lockstep/core/error.hpp>
+
+#include "core/tape.hpp"
+#include "core/tensor_impl.hpp"
+
+namespace lockstep::inline v0::detail {
+
+/// @throws InvalidUsage unless the tensor is float32 or float64.
+inline void check_computed(const Tensor& x, const char* operation) {
+  const DType dtype = checked(x, operation).dtype;
+  if (dtype != DType::float32 && dtype != DType::float64)
+    throw InvalidUsage(std::string(operation) + " computes float32 and float64; this is " +
+                       name(dtype) + "; convert with to()");
+}
+
+/// @throws InvalidUsage unless dtype and device agree.
+inline void check_alike(const Tensor& a, const Tensor& b, const char* operation) {
+  check_computed(a, operation);
+  check_computed(b, operation);
+  if (a.dtype() != b.dtype())
+    throw InvalidUsage(std::string(operation) + ": " + describe(a) + " and " + describe(b) +
+                       " differ in dtype; convert one with to()");
+  if (!(a.device() == b.device()))
+    throw InvalidUsage(std::string(operation) + ": one operand is on " + to_string(a.device()) +
+                       ", the other on " + to_string(b.device()));
+}
+
+[[noreturn]] inline void throw_shapes(const char* operation, const Tensor& a, const Tensor& b) {
+  throw ShapeError(std::string(operation) + ": shapes " + to_string(a.shape()) + " and " +
+                   to_string(b.shape()) + " do not fit");
+}
+
+/// The common shape of two operands. @throws ShapeError naming both.
+Shape broadcast_shape(const Tensor& a, const Tensor& b, const char* operation);
+/// a operation b over the broadcast shape, not recorded.
+Tensor broadcast_binary(backend::BinaryOperation operation, const Tensor& a, const Tensor& b,
+                        const Shape& result);
+/// Adds up a gradient over the axes along which a value of `shape` was repeated. The same handle if
+/// there are none.
+Tensor reduce_to(const Tensor& gradient, const Shape& shape);
+/// The single element of `scalar`, times factor, repeated in `shape`.
+Tensor expand_scalar(const Tensor& scalar, double factor, const Shape& shape);
+
+}  // namespace lockstep::inline v0::detail

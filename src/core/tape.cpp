@@ -1,0 +1,208 @@
+#include "core/tape.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <string>
+#include <utility>
+
+#include <lockstep/core/create.hpp>
+#include <lockstep/core/error.hpp>
+
+#include "core/arena.hpp"
+
+namespace lockstep::inline v0::detail {
+
+namespace {
+
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> counter{0};
+  return counter.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
+/// Everything that one backward passes through.
+class Backward {
+ public:
+  Backward(const Tensor& root, bool retain_graph) : retain_graph_(retain_graph) {
+    collect(slot_of(root));
+    for (Leaf* leaf : leaves_) note_listener(leaf->arena);
+  }
+
+  void run(GradientSlot& root, Tensor gradient) {
+    begin();
+    try {
+      root.give(std::move(gradient));
+      if (Leaf* leaf = root.as_leaf()) finish_contribution(*leaf);
+      for (const auto& node : nodes_) step(*node);
+    } catch (...) {
+      for (const auto& node : nodes_) node->take_gradient();
+      for (GradientListener* listener : listeners_) listener->abandon_backward();
+      throw;
+    }
+    for (GradientListener* listener : listeners_) listener->end_backward();
+  }
+
+ private:
+  void collect(const std::shared_ptr<GradientSlot>& root) {
+    const std::uint64_t mark = next_number();
+    std::vector<std::shared_ptr<GradientSlot>> stack{root};
+    while (!stack.empty()) {
+      std::shared_ptr<GradientSlot> slot = std::move(stack.back());
+      stack.pop_back();
+      if (Leaf* leaf = slot->as_leaf()) {
+        if (leaf->pending++ == 0) leaves_.push_back(leaf);
+        continue;
+      }
+      Node* node = slot->as_node();
+      if (node->visit_mark == mark) continue;
+      node->visit_mark = mark;
+      if (node->used_up()) {
+        reset_pending();
+        throw InvalidUsage(std::string("backward: the tape of ") + node->name() +
+                           " was used up by a backward before; pass {.retain_graph = true} there "
+                           "to go through it twice");
+      }
+      for (const auto& input : node->inputs())
+        if (input != nullptr) stack.push_back(input);
+      nodes_.push_back(std::static_pointer_cast<Node>(std::move(slot)));
+    }
+    // Inputs are recorded before results, so this order visits a result before its inputs, on every
+    // rank alike.
+    std::sort(nodes_.begin(), nodes_.end(),
+              [](const auto& a, const auto& b) { return a->sequence() > b->sequence(); });
+  }
+
+  void note_listener(Arena* arena) {
+    if (arena == nullptr) return;
+    if (std::find(arenas_.begin(), arenas_.end(), arena) == arenas_.end()) arenas_.push_back(arena);
+    GradientListener* listener = arena->listener;
+    if (listener != nullptr &&
+        std::find(listeners_.begin(), listeners_.end(), listener) == listeners_.end())
+      listeners_.push_back(listener);
+  }
+
+  void begin() {
+    try {
+      for (GradientListener* listener : listeners_) listener->begin_backward();
+      for (Arena* arena : arenas_)
+        if (arena->listener == nullptr) arena->settle();
+    } catch (...) {
+      reset_pending();
+      for (GradientListener* listener : listeners_) listener->abandon_backward();
+      throw;
+    }
+  }
+
+  void step(Node& node) {
+    if (node.filled()) node.backward(node.take_gradient());
+    for (const auto& input : node.inputs())
+      if (input != nullptr)
+        if (Leaf* leaf = input->as_leaf()) finish_contribution(*leaf);
+    if (!retain_graph_) node.release();
+  }
+
+  void finish_contribution(Leaf& leaf) {
+    if (--leaf.pending > 0) return;
+    if (leaf.arena != nullptr && leaf.arena->listener != nullptr && leaf.filled())
+      leaf.arena->listener->ready(*leaf.arena, leaf.arena_index);
+  }
+
+  void reset_pending() noexcept {
+    for (Leaf* leaf : leaves_) leaf->pending = 0;
+  }
+
+ public:
+  ~Backward() { reset_pending(); }
+  Backward(const Backward&) = delete;
+  Backward& operator=(const Backward&) = delete;
+
+ private:
+  bool retain_graph_;
+  std::vector<std::shared_ptr<Node>> nodes_;
+  std::vector<Leaf*> leaves_;
+  std::vector<Arena*> arenas_;
+  std::vector<GradientListener*> listeners_;
+};
+
+}  // namespace
+
+Node::Node(const Tensor& result, std::initializer_list<const Tensor*> inputs)
+    : GradientSlot(result.shape(), result.dtype(), result.device()), sequence_(next_number()) {
+  inputs_.reserve(inputs.size());
+  for (const Tensor* input : inputs)
+    inputs_.push_back(input->defined() ? slot_of(*input) : nullptr);
+}
+
+namespace {
+
+/// Releasing a long chain must not recurse: slots to be released wait in a list of this thread.
+void release_iteratively(std::vector<std::shared_ptr<GradientSlot>>&& slots) noexcept {
+  thread_local std::vector<std::shared_ptr<GradientSlot>>* waiting = nullptr;
+  if (waiting != nullptr) {
+    for (auto& slot : slots)
+      if (slot != nullptr) waiting->push_back(std::move(slot));
+    slots.clear();
+    return;
+  }
+  std::vector<std::shared_ptr<GradientSlot>> list = std::move(slots);
+  waiting = &list;
+  while (!list.empty()) {
+    std::shared_ptr<GradientSlot> last = std::move(list.back());
+    list.pop_back();
+    last.reset();  // may append to the list
+  }
+  waiting = nullptr;
+}
+
+}  // namespace
+
+Node::~Node() { release_iteratively(std::move(inputs_)); }
+
+Tensor Node::take_gradient() {
+  filled_ = false;
+  return std::exchange(gradient_, Tensor());
+}
+
+void Node::release() noexcept {
+  release_saved();
+  release_iteratively(std::exchange(inputs_, {}));
+  used_up_ = true;
+}
+
+Saved::Saved(const Tensor& tensor)
+    : storage_(tensor.impl()->storage),
+      shape_(tensor.shape()),
+      dtype_(tensor.dtype()),
+      version_(storage_->version) {}
+
+Tensor Saved::value(const char* operation) const {
+  if (storage_->version != version_)
+    throw InvalidUsage(std::string("backward of ") + operation + ": a value of shape " +
+                       to_string(shape_) +
+                       " that it needs was written to after the forward pass; clone() it before");
+  return make_tensor(storage_, shape_, dtype_);
+}
+
+std::shared_ptr<GradientSlot> slot_of(const Tensor& tensor) {
+  const TensorImpl& impl = *tensor.impl();
+  if (impl.node != nullptr) return impl.node;
+  if (impl.leaf != nullptr && impl.leaf->enabled) return impl.leaf;
+  return nullptr;
+}
+
+bool wants_tape(std::initializer_list<const Tensor*> inputs) {
+  if (!grad_enabled()) return false;
+  for (const Tensor* input : inputs)
+    if (input->defined() && input->requires_grad()) return true;
+  return false;
+}
+
+void attach(Tensor& result, std::shared_ptr<Node> node) { result.impl()->node = std::move(node); }
+
+void run_backward(const Tensor& root, Tensor gradient, bool retain_graph) {
+  const std::shared_ptr<GradientSlot> slot = slot_of(root);
+  if (slot == nullptr)
+    throw InvalidUsage("backward: nothing that leads to this tensor requires a gradient");
+  Backward(root, retain_graph).run(*slot, std::move(gradient));
+}
+
+}  // namespace lockstep::inline v0::detail
