@@ -30,6 +30,8 @@ struct AdamSegment {
   double l2_decay = 0;         // added to the gradient
   double decoupled_decay = 0;  // w *= 1 - learning_rate * decay, before the update
   std::int64_t step = 1;       // counts from 1
+
+  friend bool operator==(const AdamSegment&, const AdamSegment&) = default;
 };
 
 struct SgdSegment {
@@ -41,6 +43,8 @@ struct SgdSegment {
   double weight_decay = 0;
   bool nesterov = false;
   bool first_step = false;  // the momentum buffer is set, not updated
+
+  friend bool operator==(const SgdSegment&, const SgdSegment&) = default;
 };
 
 class Optimizer {
