@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# install.sh <source> <scratch> <build folder> <prefix>: installs, and checks what was installed.
+set -euo pipefail
+# shellcheck source=tests/package/common.sh
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+build=$1
+prefix=$scratch/$2
+
+rm -rf "$prefix"
+cmake --install "$build" --prefix "$prefix"
+
+(cd "$source/include" && find lockstep -name '*.hpp' | sort) >"$scratch/expected headers"
+(cd "$prefix/include" && find . -type f | sed 's|^\./||' | sort) >"$scratch/installed headers"
+diff "$scratch/expected headers" "$scratch/installed headers" || fail "the headers differ"
+
+# The package can be moved: no file of it names a folder of this machine.
+if grep -rnF -e "$source" -e "$scratch" -e "$build" "$prefix"/lib*/cmake "$prefix"/lib/*/cmake \
+  2>/dev/null; then
+  fail "the package names a folder of this machine"
+fi
