@@ -1,0 +1,42 @@
+#include <string>
+#include <utility>
+
+#include <lockstep/core/error.hpp>
+#include <lockstep/parallel/data_parallel.hpp>
+
+namespace lockstep::inline v0 {
+
+AccumulationWindow::AccumulationWindow(Replica& replica, std::int64_t micro_batches)
+    : replica_(&replica), micro_batches_(micro_batches) {
+  if (micro_batches <= 0)
+    throw InvalidUsage("AccumulationWindow: micro_batches = " + std::to_string(micro_batches) +
+                       "; it must be positive");
+}
+
+bool AccumulationWindow::backward(const Tensor& loss) {
+  if (done_ == 0)
+    for (const auto& [name, parameter] : replica_->parameters())
+      if (parameter.has_gradient())
+        throw InvalidUsage("AccumulationWindow: parameter " + name +
+                           " still holds the gradient of the window before; call zero_grad() "
+                           "after step()");
+  if (done_ + 1 < micro_batches_) {
+    const auto guard = replica_->no_sync();
+    loss.backward();
+    ++done_;
+    return false;
+  }
+  replica_->set_divisor(static_cast<double>(micro_batches_));
+  loss.backward();
+  done_ = 0;
+  return true;
+}
+
+bool AccumulationWindow::finish() {
+  if (done_ == 0) return false;
+  replica_->set_divisor(static_cast<double>(std::exchange(done_, 0)));
+  replica_->synchronize();
+  return true;
+}
+
+}  // namespace lockstep::inline v0

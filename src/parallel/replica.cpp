@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <utility>
+
+#include <lockstep/core/error.hpp>
+#include <lockstep/parallel/data_parallel.hpp>
+
+#include "parallel/agreement.hpp"
+#include "parallel/replica_state.hpp"
+
+namespace lockstep::inline v0 {
+
+namespace detail {
+
+namespace {
+
+std::vector<std::string> description(const ParameterList& parameters,
+                                     const std::vector<NamedBuffer>& buffers,
+                                     const std::vector<std::string>& options) {
+  std::vector<std::string> lines;
+  for (const auto& [name, parameter] : parameters)
+    lines.push_back("parameter " + name + " " + describe(parameter.value()) +
+                    (parameter.frozen() ? " frozen" : ""));
+  for (const auto& [name, buffer] : buffers)
+    lines.push_back("buffer " + name + " " + describe(buffer->value()));
+  lines.insert(lines.end(), options.begin(), options.end());
+  return lines;
+}
+
+void scale(Arena& arena, double factor) {
+  backend_of(arena.gradients)
+      .elementwise.scale(arena.dtype(), factor, arena.gradients.mutable_raw_data(), arena.count(),
+                         queue_of(arena.gradients));
+}
+
+}  // namespace
+
+ReplicaState::ReplicaState(ParameterList list, const std::vector<NamedBuffer>& buffers,
+                           const Communicator& ranks, Device on, const DataParallelOptions& options)
+    : parameters(std::move(list)),
+      device(on),
+      exchange(ranks.duplicate(), {.bucket_bytes = options.bucket_bytes,
+                                   .first_bucket_bytes = options.first_bucket_bytes,
+                                   .averaging = options.averaging,
+                                   .order = options.order}),
+      averaging_(options.averaging) {
+  check_agreement(exchange.ranks(), "the model",
+                  description(parameters, buffers, exchange.description()));
+  pack_parameters();
+  copy_from_rank_0(buffers);
+  register_gradients();
+  for (const auto& arena : arenas_) arena->listener = this;
+}
+
+ReplicaState::~ReplicaState() {
+  for (const auto& arena : arenas_)
+    if (arena->listener == this) arena->listener = nullptr;
+}
+
+void ReplicaState::pack_parameters() {
+  if (parameters.empty()) throw InvalidUsage("DataParallel: the model has no parameters");
+  arenas_ = pack(parameters, device);
+  std::size_t packed = 0;
+  for (const auto& arena : arenas_) {
+    if (arena->listener != nullptr)
+      throw InvalidUsage("DataParallel: parameter " + arena->entries.front().name +
+                         " belongs to another replica already");
+    packed += arena->entries.size();
+  }
+  if (packed != parameters.size())
+    throw InvalidUsage(
+        "DataParallel: its parameters share an arena with parameters of another model, because an "
+        "optimizer over both was made first; make the replicas before the optimizer");
+}
+
+void ReplicaState::copy_from_rank_0(const std::vector<NamedBuffer>& buffers) {
+  const Communicator& ranks = exchange.ranks();
+  std::vector<Work> works;
+  for (const auto& arena : arenas_) {
+    works.push_back(ranks.broadcast(arena->values, 0));
+    for (const ArenaEntry& entry : arena->entries) ++entry.value->version;
+  }
+  for (const auto& [name, buffer] : buffers) {
+    buffer->assign(buffer->value().to(device));
+    works.push_back(ranks.broadcast(buffer->value(), 0));
+  }
+  for (Work& work : works) work.wait();
+}
+
+void ReplicaState::register_gradients() {
+  for (const auto& arena : arenas_) ids_.emplace_back(arena->entries.size(), -1);
+  for (const auto& [name, parameter] : parameters) {
+    const Leaf& leaf = *parameter.value().impl()->leaf;
+    if (!leaf.enabled) continue;
+    const auto it = std::find_if(arenas_.begin(), arenas_.end(),
+                                 [&](const auto& arena) { return arena.get() == leaf.arena; });
+    const ArenaEntry& entry = leaf.arena->entries[leaf.arena_index];
+    // With its padding, so that neighbours are adjacent.
+    const Tensor place =
+        slice_of(leaf.arena->gradients, entry.begin, entry.padded_end - entry.begin);
+    ids_[static_cast<std::size_t>(it - arenas_.begin())][leaf.arena_index] =
+        exchange.add(name, place);
+  }
+  exchange.commit();
+}
+
+template <class Function>
+void ReplicaState::for_each_entry(Function function) {
+  for (std::size_t a = 0; a < arenas_.size(); ++a)
+    for (std::size_t i = 0; i < ids_[a].size(); ++i)
+      if (ids_[a][i] >= 0) function(arenas_[a]->entries[i], ids_[a][i]);
+}
+
+void ReplicaState::begin_backward() {
+  if (broken_)
+    throw InvalidUsage(
+        "backward: an earlier backward of this replica ended with an exception after gradients "
+        "had been handed to the exchange");
+  if (exchange.begun() && exchange.complete()) finish_exchange();
+  prepare_base();
+}
+
+/// What a new backward adds to must be final, and must survive the coming exchange as it is.
+void ReplicaState::prepare_base() {
+  for (const auto& arena : arenas_) {
+    const bool any = arena->any_filled();
+    const bool shrink = base_is_average_ && averaging_ == Averaging::sum;
+    const double factor =
+        any ? arena->factor * (shrink ? 1.0 / exchange.ranks().size() : 1.0) : 1.0;
+    if (factor != 1) scale(*arena, factor);
+    arena->factor = 1;
+  }
+  base_is_average_ = false;
+}
+
+void ReplicaState::ready(Arena& arena, std::size_t index) {
+  if (!synchronizing) return;
+  const auto it = std::find_if(arenas_.begin(), arenas_.end(),
+                               [&](const auto& own) { return own.get() == &arena; });
+  const std::int64_t id = ids_[static_cast<std::size_t>(it - arenas_.begin())][index];
+  if (id < 0)
+    throw InvalidUsage("parameter " + arena.entries[index].name +
+                       " was frozen when the replica was made and takes no part in the exchange; "
+                       "unfreeze it before that");
+  exchange.ready(id);
+}
+
+void ReplicaState::end_backward() {
+  if (!synchronizing) return;
+  // What an earlier backward of the window touched, and what was frozen since, in the order of the
+  // arena.
+  for_each_entry([&](const ArenaEntry& entry, std::int64_t id) {
+    if (exchange.is_ready(id)) return;
+    if (entry.leaf == nullptr || !entry.leaf->enabled)
+      exchange.ready_as_zero(id);
+    else if (entry.filled())
+      exchange.ready(id);
+  });
+}
+
+void ReplicaState::abandon_backward() noexcept {
+  if (exchange.ranks().size() == 1)
+    exchange.reset();
+  else
+    broken_ = broken_ || exchange.begun();
+}
+
+void ReplicaState::wait() {
+  if (!exchange.begun()) return;
+  if (broken_)
+    throw InvalidUsage(
+        "the backward of this step ended with an exception; its gradients cannot be used");
+  if (!exchange.complete())
+    throw InvalidUsage("rank " + std::to_string(exchange.ranks().rank()) + ", step " +
+                       std::to_string(exchange.counters().steps + 1) +
+                       ": no gradient for parameter " + exchange.missing() +
+                       "; every parameter must take part in a backward of the step, be frozen, or "
+                       "be completed with synchronize()");
+  finish_exchange();
+}
+
+void ReplicaState::finish_exchange() {
+  const double factor = exchange.finish() / std::exchange(divisor, 1.0);
+  for (const auto& arena : arenas_) arena->factor = factor;
+  base_is_average_ = true;
+}
+
+void ReplicaState::synchronize() {
+  if (exchange.begun() && exchange.complete()) finish_exchange();
+  if (!exchange.begun()) prepare_base();
+  for_each_entry([&](const ArenaEntry& entry, std::int64_t id) {
+    if (exchange.is_ready(id)) return;
+    if (entry.filled()) {
+      exchange.ready(id);
+      return;
+    }
+    if (entry.leaf != nullptr && entry.leaf->enabled) entry.leaf->mark_filled();
+    exchange.ready_as_zero(id);
+  });
+}
+
+}  // namespace detail
+
+Replica::NoSync::NoSync(Replica& replica) noexcept
+    : replica_(&replica), before_(std::exchange(replica.state_->synchronizing, false)) {}
+Replica::NoSync::~NoSync() { replica_->state_->synchronizing = before_; }
+
+Replica::Replica(ParameterList parameters, std::vector<detail::NamedBuffer> buffers,
+                 const Communicator& ranks, Device device, const DataParallelOptions& options)
+    : state_(std::make_unique<detail::ReplicaState>(std::move(parameters), buffers, ranks, device,
+                                                    options)) {}
+Replica::Replica(Replica&&) noexcept = default;
+Replica& Replica::operator=(Replica&&) noexcept = default;
+Replica::~Replica() = default;
+
+const ParameterList& Replica::parameters() const noexcept { return state_->parameters; }
+const Communicator& Replica::ranks() const noexcept { return state_->exchange.ranks(); }
+Device Replica::device() const noexcept { return state_->device; }
+void Replica::set_sample_count(double samples) { state_->exchange.set_sample_count(samples); }
+void Replica::synchronize() { state_->synchronize(); }
+void Replica::set_divisor(double divisor) {
+  if (!(divisor > 0))
+    throw InvalidUsage("set_divisor: " + std::to_string(divisor) + " is not positive");
+  state_->divisor = divisor;
+}
+void Replica::wait() { state_->wait(); }
+const SynchronizerCounters& Replica::counters() const noexcept {
+  return state_->exchange.counters();
+}
+std::int64_t Replica::bucket_count() const noexcept { return state_->exchange.bucket_count(); }
+
+}  // namespace lockstep::inline v0
