@@ -15,6 +15,7 @@
 #include <lockstep/core/random.hpp>
 #include <lockstep/core/shape.hpp>
 #include <lockstep/core/tensor.hpp>
+#include <lockstep/core/trace.hpp>
 #include <lockstep/core/units.hpp>
 #include <lockstep/data/dataset.hpp>
 #include <lockstep/data/idx.hpp>

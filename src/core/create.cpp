@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/trace.hpp>
 
 #include "core/tensor_impl.hpp"
 
@@ -43,6 +44,7 @@ bool row_major(const Shape& shape, std::span<const std::int64_t> strides) {
 Tensor gather(const std::byte* data, const Shape& shape, std::span<const std::int64_t> strides,
               DType dtype) {
   Tensor result = empty(shape, dtype);
+  const detail::TraceSpan span("copy", "borrow with strides", result.byte_count());
   const auto element = static_cast<std::size_t>(byte_size(dtype));
   auto* out = static_cast<std::byte*>(result.mutable_raw_data());
   std::array<std::int64_t, Shape::kMaxAxes> index{};

@@ -7,6 +7,7 @@
 
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/trace.hpp>
 
 #include "core/tensor_impl.hpp"
 
@@ -223,6 +224,7 @@ double BucketExchange::average_factor() {
 
 double BucketExchange::finish() {
   for (Bucket& bucket : buckets_) {
+    const TraceSpan span("communication", "wait for a bucket", bucket.flat.byte_count());
     bucket.work.wait();
     if (bucket.packed) copy_out(bucket);
   }
