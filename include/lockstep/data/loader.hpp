@@ -73,6 +73,7 @@ class LOCKSTEP_API DataLoader {
   DataLoader(const Dataset& dataset, int rank, int ranks, const LoaderOptions& options,
              Device device = {});
   DataLoader(Dataset&&, const Environment&, const LoaderOptions&) = delete;
+  DataLoader(Dataset&&, int, int, const LoaderOptions&, Device = {}) = delete;
   DataLoader(DataLoader&&) noexcept;
   DataLoader& operator=(DataLoader&&) noexcept;
   ~DataLoader();
