@@ -70,6 +70,8 @@ struct FailureListener : Catch::TestEventListenerBase {
     if (stats.assertionResult.isOk() || told_) return true;
     told_ = true;
     output->print_from_now_on();
+    // After a signal no call into the library is safe; the launcher ends the job.
+    if (stats.assertionResult.getResultType() == Catch::ResultWas::FatalErrorCondition) return true;
     environment->ranks().announce_failure("an assertion failed in test case \"" + test_case_ +
                                           "\"");
     return true;
@@ -96,6 +98,7 @@ int main(int argc, char** argv) {
     if (failed == 0) {
       session.configData().abortAfter = 1;  // the others could only wait for this rank
       failed = session.run();
+      if (session.config().listTests()) failed = 0;  // it was the number of tests
     }
     if (failed != 0 || env.is_root()) output->print_rest();
     std::cout.rdbuf(standard_output);
