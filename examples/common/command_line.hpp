@@ -1,0 +1,32 @@
+// The command line: the same options in every program, and one message for all ranks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include <lockstep/comm/environment.hpp>
+
+namespace common {
+
+struct TrainingOptions {
+  std::int64_t epochs = 10;
+  std::int64_t batch_size = 32;  // per rank
+  std::uint64_t seed = 0;
+  std::string device = "auto";
+};
+
+/// --epochs, --batch-size, --seed and --device, with the values in `options` as defaults.
+void add_training_options(CLI::App& app, TrainingOptions& options);
+
+/// Parses on every rank, and prints help or what is wrong on rank 0 alone. Returns the exit status
+/// if the program is to end here: 0 after --help, 2 after an error.
+std::optional<int> parse(CLI::App& app, int argc, char** argv,
+                         const lockstep::Environment& environment);
+
+/// Takes the device and the seed that were asked for.
+void apply(const TrainingOptions& options, lockstep::Environment& environment);
+
+}  // namespace common
