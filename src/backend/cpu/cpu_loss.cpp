@@ -1,0 +1,106 @@
+#include "backend/cpu/cpu_loss.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "backend/cpu/chunks.hpp"
+#include "backend/cpu/dispatch.hpp"
+#include "backend/cpu/variant.hpp"
+#include "core/portable_math.hpp"
+
+namespace lockstep::inline v0::backend::cpu {
+namespace {
+
+/// The number of rows that count. @throws InvalidUsage for a label out of range
+std::int64_t check_labels(const CrossEntropyShape& shape, const std::int64_t* labels) {
+  std::int64_t counted = 0;
+  for (std::int64_t row = 0; row < shape.rows; ++row) {
+    const std::int64_t label = labels[row];
+    if (label == shape.ignore_index) continue;
+    if (label < 0 || label >= shape.classes)
+      throw InvalidUsage("cross_entropy: label " + std::to_string(label) + " of row " +
+                         std::to_string(row) + " is outside [0, " + std::to_string(shape.classes) +
+                         "): there are " + std::to_string(shape.classes) +
+                         " classes, and labels to be left out have the value " +
+                         std::to_string(shape.ignore_index));
+    ++counted;
+  }
+  return counted;
+}
+
+/// About kSmallest logits per chunk; depends on the number of classes alone.
+std::int64_t rows_per_chunk(const CrossEntropyShape& shape) {
+  constexpr std::int64_t kSmallest = 32 * 1024;
+  return std::max<std::int64_t>(1, kSmallest / std::max<std::int64_t>(1, shape.classes));
+}
+
+template <class T>
+double row_loss(const CrossEntropyShape& shape, const T* logits, std::int64_t label, T* softmax) {
+  if (label == shape.ignore_index) {
+    std::fill(softmax, softmax + shape.classes, T{0});
+    return 0;
+  }
+  T largest;
+  const double sum = kernels_for<T>().loss->softmax_row(logits, shape.classes, softmax, &largest);
+  return portable::log(sum) - (static_cast<double>(logits[label]) - static_cast<double>(largest));
+}
+
+template <class T>
+void forward(const CrossEntropyShape& shape, const T* logits, const std::int64_t* labels, T* loss,
+             T* softmax, T* divisor) {
+  const std::int64_t counted = check_labels(shape, labels);
+  const double sum =
+      sum_in_chunks(shape.rows, rows_per_chunk(shape), [&](std::int64_t begin, std::int64_t end) {
+        double total = 0;
+        for (std::int64_t row = begin; row < end; ++row)
+          total += row_loss(shape, logits + row * shape.classes, labels[row],
+                            softmax + row * shape.classes);
+        return total;
+      });
+  const double over = shape.mean ? static_cast<double>(counted) : 1.0;
+  *divisor = static_cast<T>(over);
+  *loss = over == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(sum / over);
+}
+
+template <class T>
+void backward(const CrossEntropyShape& shape, const T* softmax, const std::int64_t* labels, T scale,
+              T* result) {
+  const std::int64_t rows = rows_per_chunk(shape);
+  for_each_task((shape.rows + rows - 1) / rows, [&](std::int64_t task) {
+    const std::int64_t end = std::min(shape.rows, (task + 1) * rows);
+    for (std::int64_t row = task * rows; row < end; ++row) {
+      T* target = result + row * shape.classes;
+      if (labels[row] == shape.ignore_index) {
+        std::fill(target, target + shape.classes, T{0});
+        continue;
+      }
+      const T* source = softmax + row * shape.classes;
+      for (std::int64_t i = 0; i < shape.classes; ++i) target[i] = source[i] * scale;
+      target[labels[row]] = (source[labels[row]] - T{1}) * scale;
+    }
+  });
+}
+
+}  // namespace
+
+void CpuLoss::cross_entropy(DType dtype, const CrossEntropyShape& shape, const void* logits,
+                            const std::int64_t* labels, void* loss, void* softmax, void* divisor,
+                            Queue) {
+  with_float_type("cross_entropy", dtype, [&]<class T>(Type<T>) {
+    forward<T>(shape, static_cast<const T*>(logits), labels, static_cast<T*>(loss),
+               static_cast<T*>(softmax), static_cast<T*>(divisor));
+  });
+}
+
+void CpuLoss::cross_entropy_backward(DType dtype, const CrossEntropyShape& shape,
+                                     const void* softmax, const std::int64_t* labels,
+                                     const void* gradient, const void* divisor, void* result,
+                                     Queue) {
+  with_float_type("cross_entropy_backward", dtype, [&]<class T>(Type<T>) {
+    const T scale = *static_cast<const T*>(gradient) / *static_cast<const T*>(divisor);
+    backward<T>(shape, static_cast<const T*>(softmax), labels, scale, static_cast<T*>(result));
+  });
+}
+
+}  // namespace lockstep::inline v0::backend::cpu

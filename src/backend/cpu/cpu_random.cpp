@@ -1,0 +1,53 @@
+#include "backend/cpu/cpu_random.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/cpu/dispatch.hpp"
+#include "backend/cpu/thread_pool.hpp"
+#include "backend/cpu/variant.hpp"
+
+namespace lockstep::inline v0::backend::cpu {
+namespace {
+
+/// Pieces of for_ranges begin at multiples of 4096 elements, so at whole blocks.
+RandomPlace place_of(const RandomPosition& position, std::int64_t begin,
+                     std::int64_t elements_per_block) {
+  return {position.seed, position.stream,
+          position.offset + static_cast<std::uint64_t>(begin / elements_per_block)};
+}
+
+/// low + width * u may round up to `high`, which is not part of the range.
+template <class T>
+UniformRange<T> range_of(double low, double high) {
+  const T first = static_cast<T>(low);
+  const T end = static_cast<T>(high);
+  const T largest = std::nextafter(end, -std::numeric_limits<T>::infinity());
+  return {first, static_cast<T>(high - low), std::max(first, largest)};
+}
+
+}  // namespace
+
+void CpuRandom::uniform(DType dtype, const RandomPosition& position, double low, double high,
+                        void* result, std::int64_t count, Queue) {
+  with_float_type("uniform", dtype, [&]<class T>(Type<T>) {
+    const auto range = range_of<T>(low, high);
+    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
+      kernels_for<T>().random->uniform(place_of(position, begin, 16 / std::int64_t{sizeof(T)}),
+                                       range, static_cast<T*>(result) + begin, end - begin);
+    });
+  });
+}
+
+void CpuRandom::normal(DType dtype, const RandomPosition& position, void* result,
+                       std::int64_t count, Queue) {
+  with_float_type("normal", dtype, [&]<class T>(Type<T>) {
+    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
+      kernels_for<T>().random->normal(place_of(position, begin, 2), static_cast<T*>(result) + begin,
+                                      end - begin);
+    });
+  });
+}
+
+}  // namespace lockstep::inline v0::backend::cpu

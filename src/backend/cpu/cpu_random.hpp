@@ -1,0 +1,16 @@
+// Random fills on the CPU.
+#pragma once
+
+#include "backend/random.hpp"
+
+namespace lockstep::inline v0::backend::cpu {
+
+class CpuRandom final : public Random {
+ public:
+  void uniform(DType dtype, const RandomPosition& position, double low, double high, void* result,
+               std::int64_t count, Queue queue) override;
+  void normal(DType dtype, const RandomPosition& position, void* result, std::int64_t count,
+              Queue queue) override;
+};
+
+}  // namespace lockstep::inline v0::backend::cpu

@@ -1,0 +1,29 @@
+#include <cstring>
+
+#include "backend/cpu/dispatch.hpp"
+#include "backend/cpu/gemm_libraries.hpp"
+#include "backend/cpu/variant.hpp"
+
+namespace lockstep::inline v0::backend::cpu {
+
+bool trivial_product(DType dtype, const GemmShape& shape, double beta, void* c) {
+  if (shape.m == 0 || shape.n == 0) return true;
+  if (shape.k != 0) return false;
+  const std::int64_t count = shape.m * shape.n;
+  with_float_type("gemm", dtype, [&]<class T>(Type<T>) {
+    if (beta == 0)  // c may hold anything, a NaN too
+      std::memset(c, 0, static_cast<std::size_t>(count) * sizeof(T));
+    else
+      kernels_for<T>().elementwise->scale(static_cast<T>(beta), static_cast<T*>(c), count);
+  });
+  return true;
+}
+
+void fill_rows(DType dtype, std::int64_t rows, std::int64_t out, const void* bias, void* y) {
+  if (out == 0) return;
+  const std::int64_t row_bytes = out * byte_size(dtype);
+  for (std::int64_t row = 0; row < rows; ++row)
+    std::memcpy(static_cast<char*>(y) + row * row_bytes, bias, static_cast<std::size_t>(row_bytes));
+}
+
+}  // namespace lockstep::inline v0::backend::cpu

@@ -1,0 +1,140 @@
+// The vector code of the CPU as tables of functions, one set per instruction set. The files in
+// vector/ are compiled once per set; they may use nothing with external linkage that other files
+// share (no std:: functions, no inline functions), or the linker could put AVX code where any
+// x86-64 must be able to run. Plain data only, therefore, here too.
+#pragma once
+
+#include <cstdint>
+
+namespace lockstep::inline v0::backend::cpu {
+
+template <class T>
+struct AdamCoefficients {
+  T gradient_scale;
+  T l2_decay;
+  T keep;  // 1 - learning_rate * decoupled_decay
+  T beta1;
+  T one_minus_beta1;
+  T beta2;
+  T one_minus_beta2;
+  T rate;        // learning_rate / (1 - beta1^t)
+  T root_scale;  // 1 / sqrt(1 - beta2^t)
+  T epsilon;
+};
+
+template <class T>
+struct SgdCoefficients {
+  T gradient_scale;
+  T weight_decay;
+  T momentum;
+  T one_minus_dampening;
+  T learning_rate;
+  bool nesterov;
+  bool first_step;
+};
+
+template <class T>
+struct OptimizerKernels {
+  void (*adam)(const AdamCoefficients<T>& with, T* values, const T* gradients, T* first_moment,
+               T* second_moment, std::int64_t count);
+  /// `momentum` is null where there is none.
+  void (*sgd)(const SgdCoefficients<T>& with, T* values, const T* gradients, T* momentum,
+              std::int64_t count);
+};
+
+template <class T>
+struct ElementwiseKernels {
+  /// In the order of BinaryOperation; strides in elements.
+  void (*binary[3])(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* result,
+                    std::int64_t count);
+  void (*affine)(const T* x, T alpha, T beta, T* result, std::int64_t count);
+  void (*add_scaled)(T alpha, const T* x, T* y, std::int64_t count);
+  void (*scale)(T alpha, T* y, std::int64_t count);
+  void (*relu)(const T* x, T* result, std::int64_t count);
+  void (*relu_backward)(const T* y, const T* gradient, T* result, std::int64_t count);
+  void (*scaled_difference)(const T* a, const T* b, T factor, T* result, std::int64_t count);
+};
+
+/// Sums are added up in float64, in 16 lanes and a fixed tree.
+template <class T>
+struct ReductionKernels {
+  double (*sum)(const T* x, std::int64_t count);
+  double (*sum_of_squares)(const T* x, std::int64_t count);
+  double (*squared_difference)(const T* a, const T* b, std::int64_t count);
+  /// Columns [begin, end) of x (extent, inner): the sum over extent, to `sums[0 .. end - begin)`.
+  void (*column_sums)(const T* x, std::int64_t extent, std::int64_t inner, std::int64_t begin,
+                      std::int64_t end, double* sums);
+};
+
+template <class T>
+struct LossKernels {
+  /// Writes softmax and the largest logit; returns the sum of exp(logit - largest).
+  double (*softmax_row)(const T* logits, std::int64_t classes, T* softmax, T* largest);
+};
+
+/// Arrays are indexed by DType.
+struct ConversionKernels {
+  void (*cast[7][7])(const void* x, void* result, std::int64_t count);  // [from][to]
+  void (*fold_sum[7])(const void* const* sources, int source_count, void* result,
+                      std::int64_t begin, std::int64_t end);
+  /// Null for dtypes that have none.
+  void (*fold_minimum[7])(const void* const* sources, int source_count, void* result,
+                          std::int64_t begin, std::int64_t end);
+  void (*fold_maximum[7])(const void* const* sources, int source_count, void* result,
+                          std::int64_t begin, std::int64_t end);
+};
+
+struct RandomPlace {
+  std::uint64_t seed;
+  std::uint64_t stream;
+  std::uint64_t block;
+};
+
+template <class T>
+struct UniformRange {
+  T low;
+  T width;
+  T largest;  // what a result that rounds up to `high` becomes
+};
+
+template <class T>
+struct RandomKernels {
+  void (*uniform)(const RandomPlace& place, const UniformRange<T>& range, T* result,
+                  std::int64_t count);
+  void (*normal)(const RandomPlace& place, T* result, std::int64_t count);
+};
+
+struct ProductShape {
+  bool transpose_a;
+  bool transpose_b;
+  std::int64_t m;
+  std::int64_t n;
+  std::int64_t k;
+};
+
+/// Eigen's matrix products; these alone may give other bits in each variant.
+template <class T>
+struct EigenKernels {
+  /// c = op(a) op(b) + beta * c; no extent is 0.
+  void (*multiply)(const ProductShape& shape, const T* a, const T* b, T beta, T* c);
+};
+
+/// What depends on the element type, for float and double.
+template <class T>
+struct FloatKernels {
+  const OptimizerKernels<T>* optimizer;
+  const ElementwiseKernels<T>* elementwise;
+  const ReductionKernels<T>* reduction;
+  const LossKernels<T>* loss;
+  const RandomKernels<T>* random;
+  const EigenKernels<T>* eigen;
+};
+
+struct Kernels {
+  const char* variant;
+  FloatKernels<float> float32;
+  FloatKernels<double> float64;
+  const ConversionKernels* conversion;
+};
+
+}  // namespace lockstep::inline v0::backend::cpu

@@ -1,0 +1,27 @@
+// In place of the CUDA backend in a build without it.
+#include <string>
+
+#include <lockstep/core/error.hpp>
+#include "backend/backend.hpp"
+
+namespace lockstep::inline v0 {
+
+int cuda_device_count() noexcept { return 0; }
+
+namespace backend {
+namespace {
+
+[[noreturn]] void refuse(int index) {
+  throw BackendUnavailable("[cuda] device cuda:" + std::to_string(index) +
+                           " was asked for, but this lockstep was built without CUDA; use the "
+                           "device cpu, or build with -DLOCKSTEP_CUDA=ON");
+}
+
+}  // namespace
+
+const Backend& cuda_backend(int index) { refuse(index); }
+
+Queue cuda_current_queue(int index) { refuse(index); }
+
+}  // namespace backend
+}  // namespace lockstep::inline v0
