@@ -20,12 +20,7 @@ set(lockstep_test_timeout 120)  # seconds, unless TIMEOUT says otherwise
 set(lockstep_test_environment LOCKSTEP_TIMEOUT=60)
 if(LOCKSTEP_SANITIZE)
   set(lockstep_test_timeout 360)
-  set(lockstep_test_environment
-      LOCKSTEP_TIMEOUT=120
-      "ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1"
-      "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/lsan.supp:print_suppressions=0"
-      "UBSAN_OPTIONS=print_stacktrace=1"
-      "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/cmake/tsan.supp:halt_on_error=1")
+  set(lockstep_test_environment LOCKSTEP_TIMEOUT=120)
 endif()
 
 # The start of every mpirun command. Tests share a machine with each other, so ranks are not bound

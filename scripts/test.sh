@@ -42,6 +42,6 @@ cmake --build "$root/build/$preset" --parallel "$jobs"
 # Under some kernels the thread sanitizer needs addresses that are not drawn at random.
 launcher=()
 if [[ $preset == thread-sanitize ]] && setarch -R true 2>/dev/null; then launcher=(setarch -R); fi
-cd "$root/build/$preset"
-exec "${launcher[@]}" ctest --parallel "$jobs" --output-on-failure --no-label-summary \
+cd "$root"
+exec "${launcher[@]}" ctest --preset "$preset" --parallel "$jobs" --no-label-summary \
   --no-tests=error "${ctest_arguments[@]}"
