@@ -74,8 +74,7 @@ std::unique_ptr<ls::optim::Optimizer> optimizer(const std::string& name,
 ls::ParameterList parameters_of(const std::vector<golden::Values>& values, ls::DType dtype) {
   ls::ParameterList parameters;
   for (const golden::Values& value : values)
-    parameters.push_back(
-        {"p" + std::to_string(parameters.size()), ls::Parameter(value.tensor(dtype))});
+    parameters.push_back({std::to_string(parameters.size()), ls::Parameter(value.tensor(dtype))});
   return parameters;
 }
 
