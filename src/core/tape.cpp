@@ -55,12 +55,7 @@ class Backward {
       Node* node = slot->as_node();
       if (node->visit_mark == mark) continue;
       node->visit_mark = mark;
-      if (node->used_up()) {
-        reset_pending();
-        throw InvalidUsage(std::string("backward: the tape of ") + node->name() +
-                           " was used up by a backward before; pass {.retain_graph = true} there "
-                           "to go through it twice");
-      }
+      check_usable(*node);
       for (const auto& input : node->inputs())
         if (input != nullptr) stack.push_back(input);
       nodes_.push_back(std::static_pointer_cast<Node>(std::move(slot)));
@@ -69,6 +64,19 @@ class Backward {
     // rank alike.
     std::sort(nodes_.begin(), nodes_.end(),
               [](const auto& a, const auto& b) { return a->sequence() > b->sequence(); });
+  }
+
+  void check_usable(const Node& node) {
+    try {
+      if (node.used_up())
+        throw InvalidUsage(std::string("backward: the tape of ") + node.name() +
+                           " was used up by a backward before; pass {.retain_graph = true} there "
+                           "to go through it twice");
+      node.check_saved();
+    } catch (...) {
+      reset_pending();
+      throw;
+    }
   }
 
   void note_listener(Arena* arena) {
@@ -174,12 +182,13 @@ Saved::Saved(const Tensor& tensor)
       dtype_(tensor.dtype()),
       version_(storage_->version) {}
 
-Tensor Saved::value(const char* operation) const {
-  if (storage_->version != version_)
+Tensor Saved::value() const { return make_tensor(storage_, shape_, dtype_); }
+
+void Saved::check(const char* operation) const {
+  if (storage_ != nullptr && storage_->version != version_)
     throw InvalidUsage(std::string("backward of ") + operation + ": a value of shape " +
                        to_string(shape_) +
                        " that it needs was written to after the forward pass; clone() it before");
-  return make_tensor(storage_, shape_, dtype_);
 }
 
 std::shared_ptr<GradientSlot> slot_of(const Tensor& tensor) {

@@ -105,6 +105,9 @@ class Node : public GradientSlot {
 
   virtual const char* name() const noexcept = 0;
   virtual void backward(const Tensor& gradient) = 0;
+  /// @throws InvalidUsage if a value that backward needs was written to since. Asked of the whole
+  /// tape before anything is written.
+  virtual void check_saved() const {}
   /// Forgets what was saved for backward.
   virtual void release_saved() noexcept = 0;
 
@@ -131,8 +134,9 @@ class Saved {
  public:
   Saved() = default;
   explicit Saved(const Tensor& tensor);
-  /// The value. @throws InvalidUsage if it was written to since.
-  Tensor value(const char* operation) const;
+  Tensor value() const;
+  /// @throws InvalidUsage naming the operation if the value was written to since.
+  void check(const char* operation) const;
   bool defined() const noexcept { return storage_ != nullptr; }
   void reset() noexcept { storage_.reset(); }
 

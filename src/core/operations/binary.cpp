@@ -143,6 +143,10 @@ class BinaryNode final : public Node {
     if (input(1) != nullptr) a_ = Saved(a);
   }
   const char* name() const noexcept override { return operation_name(operation_); }
+  void check_saved() const override {
+    a_.check(name());
+    b_.check(name());
+  }
   void release_saved() noexcept override {
     a_.reset();
     b_.reset();
@@ -159,9 +163,9 @@ class BinaryNode final : public Node {
 
  private:
   void give_product(GradientSlot& slot, const Tensor& gradient, const Saved& other) {
-    slot.give(reduce_to(
-        broadcast_binary(BinaryOperation::mul, gradient, other.value("mul"), gradient.shape()),
-        slot.shape()));
+    slot.give(
+        reduce_to(broadcast_binary(BinaryOperation::mul, gradient, other.value(), gradient.shape()),
+                  slot.shape()));
   }
   void give_second(GradientSlot& slot, const Tensor& gradient) {
     Tensor reduced = reduce_to(gradient, slot.shape());

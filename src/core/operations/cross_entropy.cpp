@@ -19,6 +19,7 @@ class CrossEntropyNode final : public Node {
         softmax_(softmax),
         divisor_(divisor) {}
   const char* name() const noexcept override { return "cross_entropy"; }
+  void check_saved() const override { labels_.check(name()); }
   void release_saved() noexcept override {
     labels_.reset();
     softmax_ = {};
@@ -27,7 +28,7 @@ class CrossEntropyNode final : public Node {
   void backward(const Tensor& gradient) override {
     GradientSlot* logits = input(0);
     if (logits == nullptr) return;
-    const Tensor labels = labels_.value(name());
+    const Tensor labels = labels_.value();
     Tensor result = empty(logits->shape(), gradient.dtype(), gradient.device());
     backend_of(gradient).loss.cross_entropy_backward(
         gradient.dtype(), shape_, softmax_.raw_data(),

@@ -24,6 +24,10 @@ class LinearNode final : public Node {
     if (input(1) != nullptr) x_ = Saved(x);
   }
   const char* name() const noexcept override { return "linear"; }
+  void check_saved() const override {
+    x_.check(name());
+    weight_.check(name());
+  }
   void release_saved() noexcept override {
     x_.reset();
     weight_.reset();
@@ -39,14 +43,14 @@ class LinearNode final : public Node {
                             tensor.impl()->data(), queue);
     }
     if (GradientSlot* weight = input(1)) {
-      const Tensor x = x_.value(name());
+      const Tensor x = x_.value();
       auto [tensor, accumulate] = weight->destination();
       backend.gemm.multiply(dtype, {.transpose_a = true, .m = out, .n = in, .k = rows},
                             gradient.raw_data(), x.raw_data(), accumulate ? 1.0 : 0.0,
                             tensor.impl()->data(), queue);
     }
     if (GradientSlot* x = input(0)) {
-      const Tensor weight = weight_.value(name());
+      const Tensor weight = weight_.value();
       auto [tensor, accumulate] = x->destination();
       backend.gemm.multiply(dtype, {.m = rows, .n = in, .k = out}, gradient.raw_data(),
                             weight.raw_data(), accumulate ? 1.0 : 0.0, tensor.impl()->data(),

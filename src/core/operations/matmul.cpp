@@ -15,6 +15,10 @@ class MatmulNode final : public Node {
     if (input(1) != nullptr) a_ = Saved(a);
   }
   const char* name() const noexcept override { return "matmul"; }
+  void check_saved() const override {
+    a_.check(name());
+    b_.check(name());
+  }
   void release_saved() noexcept override {
     a_.reset();
     b_.reset();
@@ -23,11 +27,11 @@ class MatmulNode final : public Node {
     const std::int64_t m = gradient.shape()[0];
     const std::int64_t n = gradient.shape()[1];
     if (GradientSlot* a = input(0)) {
-      const Tensor b = b_.value(name());
+      const Tensor b = b_.value();
       multiply({.transpose_b = true, .m = m, .n = b.shape()[0], .k = n}, gradient, b, *a);
     }
     if (GradientSlot* b = input(1)) {
-      const Tensor a = a_.value(name());
+      const Tensor a = a_.value();
       multiply({.transpose_a = true, .m = a.shape()[1], .n = n, .k = m}, a, gradient, *b);
     }
   }

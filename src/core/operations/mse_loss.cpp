@@ -15,13 +15,17 @@ class MseNode final : public Node {
   MseNode(const Tensor& result, const Tensor& a, const Tensor& b, double factor)
       : Node(result, {&a, &b}), a_(a), b_(b), factor_(factor) {}
   const char* name() const noexcept override { return "mse_loss"; }
+  void check_saved() const override {
+    a_.check(name());
+    b_.check(name());
+  }
   void release_saved() noexcept override {
     a_.reset();
     b_.reset();
   }
   void backward(const Tensor& gradient) override {
-    const Tensor a = a_.value(name());
-    const Tensor b = b_.value(name());
+    const Tensor a = a_.value();
+    const Tensor b = b_.value();
     if (GradientSlot* slot = input(0)) slot->give(slope(a, b, gradient));
     if (GradientSlot* slot = input(1)) slot->give(slope(b, a, gradient));
   }

@@ -12,11 +12,12 @@ class ReluNode final : public Node {
  public:
   ReluNode(const Tensor& result, const Tensor& x) : Node(result, {&x}), y_(result) {}
   const char* name() const noexcept override { return "relu"; }
+  void check_saved() const override { y_.check(name()); }
   void release_saved() noexcept override { y_.reset(); }
   void backward(const Tensor& gradient) override {
     GradientSlot* x = input(0);
     if (x == nullptr) return;
-    const Tensor y = y_.value(name());
+    const Tensor y = y_.value();
     Tensor result = empty(y.shape(), y.dtype(), y.device());
     backend_of(y).elementwise.relu_backward(y.dtype(), y.raw_data(), gradient.raw_data(),
                                             result.impl()->data(), y.element_count(), queue_of(y));
