@@ -29,7 +29,7 @@ struct Span {
 };
 
 /// include/lockstep/comm/communicator.hpp says what each call means. Arguments have been checked.
-/// `keep` holds the tensors.
+/// `keep` holds the tensors. A null work means that the call is complete.
 class CommunicatorBackend {
  public:
   using WorkPointer = std::shared_ptr<WorkState>;
@@ -53,6 +53,9 @@ class CommunicatorBackend {
   virtual std::vector<std::string> gather_bytes(std::string_view own) = 0;
   virtual bool agree(bool value) = 0;
   virtual void barrier() = 0;
+  /// Collective: waits until all ranks are here, then releases. Every later call on this
+  /// communicator, or on one that came from it, throws InvalidUsage.
+  virtual void close() = 0;
 
   virtual void poll() = 0;
   virtual void announce_failure(std::string_view text) noexcept = 0;

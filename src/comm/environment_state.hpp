@@ -1,0 +1,26 @@
+// What an Environment holds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include <lockstep/comm/environment.hpp>
+
+namespace lockstep::inline v0::detail {
+
+struct EnvironmentState {
+  Communicator ranks;
+  int local_rank = 0;
+  int local_size = 1;
+  int core_count = 1;  // that this rank may use: bound to it, or its part of those that are shared
+  Device device;
+  std::uint64_t seed = 0;
+};
+
+/// The environment of one process.
+std::unique_ptr<EnvironmentState> self_environment(const EnvironmentOptions& options);
+/// @throws BackendUnavailable if it is not there.
+Device choose_device(DeviceChoice choice, int local_rank);
+
+}  // namespace lockstep::inline v0::detail

@@ -1,0 +1,281 @@
+#include "comm/mpi/engine.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+
+#include <algorithm>
+
+#include <lockstep/core/error.hpp>
+#include "comm/mpi/finalize_guard.hpp"
+
+namespace lockstep::inline v0::detail::mpi {
+namespace {
+
+constexpr auto kThreadSleep = std::chrono::microseconds{50};
+constexpr auto kThreadReading = std::chrono::milliseconds{5};
+
+/// The host's signals are handled on the host's threads.
+std::thread start_without_signals(auto body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(body);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+}  // namespace
+
+void leak(std::shared_ptr<Operation> operation) noexcept {
+  static std::mutex mutex;
+  static auto* leaked = new std::vector<std::shared_ptr<Operation>>;
+  const std::lock_guard lock(mutex);
+  leaked->push_back(std::move(operation));
+}
+
+/// While it lives, a caller looks after the operations, and the thread need not.
+class Engine::Waiting {
+ public:
+  Waiting(Engine& engine, const Operation& operation) : engine_(engine), operation_(operation) {
+    const std::lock_guard lock(engine_.mutex_);
+    engine_.waited_for_.push_back(&operation_);
+  }
+  ~Waiting() {
+    const std::lock_guard lock(engine_.mutex_);
+    auto& all = engine_.waited_for_;
+    all.erase(std::find(all.begin(), all.end(), &operation_));
+    if (all.empty() && !engine_.operations_.empty()) engine_.changed_.notify_one();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  Engine& engine_;
+  const Operation& operation_;
+};
+
+Engine::Engine(MPI_Comm notices, Settings settings) : settings_(settings), notices_(notices) {
+  int size = 0;
+  check(MPI_Comm_size(notices, &size), "MPI_Comm_size");
+  check(MPI_Comm_rank(notices, &family_rank_), "MPI_Comm_rank");
+  peers_.resize(static_cast<std::size_t>(size));
+  guard(*this);
+  if (settings_.thread) thread_ = start_without_signals([this] { run_thread(); });
+}
+
+Engine::~Engine() {
+  unguard(*this);
+  stop();
+}
+
+void Engine::stop() noexcept {
+  {
+    const Lock lock(mutex_);
+    if (!stopped_ && !is_finalized())
+      for (const auto& operation : operations_) operation->abandon();
+    stopped_ = true;
+    for (auto& operation : operations_) leak(std::move(operation));
+    operations_.clear();
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Engine::add(const std::shared_ptr<Group>& group) {
+  const Lock lock(mutex_);
+  groups_.push_back(group);
+}
+
+void Engine::require_alive(const Group& group, Verb verb) const {
+  if (group.failure)
+    throw CommunicationError(group.failure->text, group.failure->rank, group.failure->code);
+  const char* ended = closed_ ? "Environment::close()" : stopped_ ? "MPI_Finalize" : nullptr;
+  if (ended != nullptr)
+    throw InvalidUsage(std::string("[mpi] ") + name(verb) + " on rank " +
+                       std::to_string(group.rank) + " after " + ended +
+                       ": finish all communication before it");
+}
+
+void Engine::check_alive(const Group& group, Verb verb) {
+  const Lock lock(mutex_);
+  require_alive(group, verb);
+}
+
+void Engine::break_group(Group& group, Failure failure) {
+  const Lock lock(mutex_);
+  fail(group, std::move(failure), true);
+  throw CommunicationError(group.failure->text, group.failure->rank, group.failure->code);
+}
+
+void Engine::submit(const std::shared_ptr<Operation>& operation) {
+  const Lock lock(mutex_);
+  Group& group = operation->group();
+  const Call& call = operation->call();
+  require_alive(group, call.verb);
+  if (is_control(call.verb)) {
+    operation->set_number(group.made.control++);
+  } else if (call.verb != Verb::send && call.verb != Verb::receive) {
+    operation->set_number(group.made.data++);
+    group.remember(call);
+  }
+  operations_.push_back(operation);
+  try {
+    operation->start();
+  } catch (const CallFailed& failure) {
+    fail(group, {"[mpi] " + place(*operation) + ": " + to_string(failure), -1, failure.code}, true);
+  } catch (const Failure& failure) {
+    fail(group, failure, true);
+  }
+  require_alive(group, call.verb);
+  drive();
+  if (waited_for_.empty()) changed_.notify_one();
+}
+
+bool Engine::advance(Operation& operation) {
+  Group& group = operation.group();
+  try {
+    return operation.advance();
+  } catch (const CallFailed& failure) {
+    fail(group, {"[mpi] " + place(operation) + ": " + to_string(failure), -1, failure.code}, true);
+  } catch (const Failure& failure) {
+    fail(group, failure, true);
+  }
+  return false;
+}
+
+void Engine::drive() {
+  // By index: a failure drops operations from the list.
+  for (std::size_t i = 0; i < operations_.size();) {
+    const std::shared_ptr<Operation> operation = operations_[i];
+    const bool finished = advance(*operation);
+    const auto place = std::find(operations_.begin(), operations_.end(), operation);
+    if (place == operations_.end()) {
+      i = 0;
+      continue;
+    }
+    if (finished) {
+      operations_.erase(place);
+      operation->set_finished();
+    } else {
+      ++i;
+    }
+  }
+}
+
+void Engine::fail(Group& group, Failure failure, bool tell) {
+  if (group.failure) return;
+  group.failure = std::move(failure);
+  drop_operations(group);
+  if (!tell) return;
+  Notice notice;
+  notice.kind = NoticeKind::broken;
+  notice.group = group.id;
+  notice.rank = group.failure->rank;
+  notice.code = group.failure->code;
+  notice.text = group.failure->text;
+  for (int rank = 0; rank < group.size; ++rank)
+    if (rank != group.rank) send(notice, group.family_ranks[static_cast<std::size_t>(rank)]);
+}
+
+void Engine::drop_operations(const Group& group) {
+  std::vector<std::shared_ptr<Operation>> kept;
+  for (auto& operation : operations_) {
+    if (&operation->group() != &group)
+      kept.push_back(std::move(operation));
+    else if (!operation->abandon())
+      leak(std::move(operation));
+  }
+  operations_.swap(kept);
+}
+
+void Engine::wait(Operation& operation) {
+  if (operation.finished()) return;
+  const Waiting waiting(*this, operation);
+  Pause pause(settings_.cores_are_shared);
+  operation.next_telling = {};
+  for (;; pause()) {
+    const Lock lock(mutex_);
+    if (operation.finished()) return;
+    require_alive(operation.group(), operation.call().verb);
+    drive();
+    if (operation.finished()) return;
+    watch(operation, pause.waited());
+    require_alive(operation.group(), operation.call().verb);
+  }
+}
+
+bool Engine::done(Operation& operation) {
+  if (operation.finished()) return true;
+  constexpr auto kLongBreak = std::chrono::seconds{1};
+  const Lock lock(mutex_);
+  if (operation.finished()) return true;
+  require_alive(operation.group(), operation.call().verb);
+  drive();
+  if (operation.finished()) return true;
+  // A loop over done() has the deadline of wait(); single questions far apart have none.
+  const auto now = Clock::now();
+  if (now - operation.asked_last > kLongBreak) {
+    operation.asked_since = now;
+    operation.next_telling = {};
+  }
+  operation.asked_last = now;
+  watch(operation, now - operation.asked_since);
+  require_alive(operation.group(), operation.call().verb);
+  return false;
+}
+
+void Engine::poll(Group& group) {
+  const Lock lock(mutex_);
+  require_alive(group, Verb::barrier);
+  drive();
+  read_notices();
+  require_alive(group, Verb::barrier);
+}
+
+void Engine::run_thread() {
+  prctl(PR_SET_NAME, "lockstep-mpi");
+  prctl(PR_SET_TIMERSLACK, 1000UL);  // of this thread: sleep 50 us, not 100
+  Lock lock(mutex_);
+  while (!stopped_) {
+    if (operations_.empty() || !waited_for_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    drive();
+    if (const auto now = Clock::now(); now >= next_reading_) {
+      read_notices();
+      next_reading_ = now + kThreadReading;
+    }
+    lock.unlock();
+    std::this_thread::sleep_for(kThreadSleep);
+    lock.lock();
+  }
+}
+
+void Engine::set_closing() noexcept {
+  const Lock lock(mutex_);
+  closing_ = true;
+}
+
+bool Engine::closed() const noexcept {
+  const Lock lock(mutex_);
+  return closed_;
+}
+
+void Engine::close() {
+  {
+    const Lock lock(mutex_);
+    closed_ = true;
+    read_notices();
+  }
+  unguard(*this);
+  stop();
+  for (const auto& group : groups_)
+    for (MPI_Comm* communicator : {&group->data, &group->control, &group->messages})
+      check(MPI_Comm_free(communicator), "MPI_Comm_free");
+  MPI_Comm notices = notices_.communicator();
+  check(MPI_Comm_free(&notices), "MPI_Comm_free");
+}
+
+}  // namespace lockstep::inline v0::detail::mpi

@@ -1,0 +1,22 @@
+// Environments over MPI communicators.
+#pragma once
+
+#include <mpi.h>
+
+#include <memory>
+
+#include "comm/environment_state.hpp"
+#include "comm/mpi/engine.hpp"
+
+namespace lockstep::inline v0::detail::mpi {
+
+struct Started {
+  std::unique_ptr<EnvironmentState> state;
+  std::shared_ptr<Engine> engine;  // null for one rank
+};
+
+/// Collective over `host`, of which nothing is kept. @throws InvalidUsage, BackendUnavailable
+/// before anything is sent; CommunicationError
+Started start_environment(MPI_Comm host, const EnvironmentOptions& options);
+
+}  // namespace lockstep::inline v0::detail::mpi

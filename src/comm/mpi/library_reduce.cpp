@@ -1,0 +1,32 @@
+#include "comm/mpi/library_reduce.hpp"
+
+#include "comm/mpi/tuning.hpp"
+
+namespace lockstep::inline v0::detail::mpi {
+
+bool LibraryReduce::suits(DType dtype, ReduceOp op) noexcept {
+  if (dtype == DType::int32 || dtype == DType::int64) return true;
+  return op == ReduceOp::sum && (dtype == DType::float32 || dtype == DType::float64);
+}
+
+void LibraryReduce::begin() {
+  const SplitCounts parts = split_counts(values_.count, tuning().elements_per_call);
+  const auto op = operation(static_cast<ReduceOp>(call().op));
+  // All parts are posted here: MPI matches collectives by their order, which is the same on all
+  // ranks only if no later operation can come in between.
+  for (std::int64_t part = 0; part < parts.parts(); ++part) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    char* data = static_cast<char*>(values_.data) + parts.offset(part) * byte_size(values_.dtype);
+    check(MPI_Iallreduce(MPI_IN_PLACE, data, parts.size(part), datatype(values_.dtype), op,
+                         group().data, &request),
+          "MPI_Iallreduce");
+    requests_.add(request);
+  }
+}
+
+bool LibraryReduce::transfer() {
+  requests_.test([](std::int64_t, const MPI_Status&) {});
+  return requests_.empty();
+}
+
+}  // namespace lockstep::inline v0::detail::mpi

@@ -1,0 +1,93 @@
+#include "comm/settings.hpp"
+
+#include <sched.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <lockstep/core/error.hpp>
+
+namespace lockstep::inline v0::detail {
+namespace {
+
+std::optional<int> positive_number(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  // OMP_NUM_THREADS may be a list, one number per nesting level: the first counts.
+  if (end == text || (*end != '\0' && *end != ',') || value < 1 || value > 1'000'000)
+    return std::nullopt;
+  return static_cast<int>(value);
+}
+
+std::optional<int> number(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  if (end == text || *end != '\0') return std::nullopt;
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+std::chrono::milliseconds chosen_timeout(const EnvironmentOptions& options) {
+  using std::chrono::milliseconds;
+  if (options.timeout < milliseconds{0})
+    throw InvalidUsage("EnvironmentOptions::timeout is " + std::to_string(options.timeout.count()) +
+                       " ms; give a positive time, or 0 for the default");
+  if (options.timeout > milliseconds{0}) return options.timeout;
+  const char* text = std::getenv("LOCKSTEP_TIMEOUT");
+  if (text == nullptr || *text == '\0') return std::chrono::minutes{10};
+  char* end = nullptr;
+  const double seconds = std::strtod(text, &end);
+  constexpr double kMostSeconds = 1e9;
+  if (end == text || *end != '\0' || !(seconds > 0) || seconds > kMostSeconds)
+    throw InvalidUsage("LOCKSTEP_TIMEOUT is \"" + std::string(text) +
+                       "\"; it must be a positive number of seconds, for example 600 or 2.5");
+  return milliseconds{std::max<std::int64_t>(1, std::llround(seconds * 1e3))};
+}
+
+Progress chosen_progress(const EnvironmentOptions& options) {
+  if (options.progress != Progress::automatic) return options.progress;
+  const char* text = std::getenv("LOCKSTEP_PROGRESS");
+  if (text == nullptr || *text == '\0') return Progress::automatic;
+  const std::string_view choice = text;
+  if (choice == "inline") return Progress::inline_calls;
+  if (choice == "thread") return Progress::thread;
+  if (choice == "auto") return Progress::automatic;
+  throw InvalidUsage("LOCKSTEP_PROGRESS is \"" + std::string(choice) +
+                     "\"; it must be inline, thread or auto");
+}
+
+std::optional<int> launched_rank_count() {
+  if (const auto size = positive_number("OMPI_COMM_WORLD_SIZE")) return size;
+  if (const auto size = positive_number("PMI_SIZE")) return size;
+  // Slurm sets its variable in every step, so it counts only where the step also made this a rank.
+  if (std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr)
+    return positive_number("SLURM_STEP_NUM_TASKS");
+  return std::nullopt;
+}
+
+int launched_rank() {
+  for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"})
+    if (const auto rank = number(variable)) return *rank;
+  return 0;
+}
+
+std::optional<int> threads_asked_for() {
+  if (const auto count = positive_number("OMP_NUM_THREADS")) return count;
+  return positive_number("MKL_NUM_THREADS");
+}
+
+int usable_core_count() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace lockstep::inline v0::detail
