@@ -25,14 +25,16 @@ ls::Tensor loss_of(Model& model) {
   return ls::cross_entropy(model(samples.inputs), samples.labels_of(0, 8));
 }
 
+constexpr int kWindows = 3;
+
 /// The calls of three windows of so many micro-batches.
 struct Cost {
   mpi_calls::Counts counts;
   std::int64_t collectives = 0;
+  std::int64_t bytes = 0;
   std::int64_t buckets = 0;
 };
 Cost cost_of_windows(std::int64_t micro_batches, ls::SumOrder order) {
-  constexpr int kWindows = 3;
   auto model = models::small_network();
   ls::DataParallel replica{
       model, test_environment(), {.bucket_bytes = 300, .first_bucket_bytes = 100, .order = order}};
@@ -45,7 +47,8 @@ Cost cost_of_windows(std::int64_t micro_batches, ls::SumOrder order) {
       adam.step();
       adam.zero_grad();
     }
-  return {mpi_calls::counts(), replica.counters().collectives, replica.bucket_count()};
+  return {mpi_calls::counts(), replica.counters().collectives, replica.counters().bytes_reduced,
+          replica.bucket_count()};
 }
 
 }  // namespace
@@ -71,20 +74,32 @@ TEST_CASE("one rank makes no MPI call in a step, and starts no thread") {
   CHECK(replica.counters().collectives == 0);
 }
 
-TEST_CASE("a window makes one all-reduce per bucket, whatever its number of micro-batches") {
-  for (const std::int64_t micro_batches : {1, 2, 7}) {
-    const Cost cost = cost_of_windows(micro_batches, ls::SumOrder::fastest);
-    CHECK(cost.buckets > 1);
-    CHECK(cost.collectives == (size() > 1 ? 3 * cost.buckets : 0));
-    CHECK(cost.counts.all_reduces == cost.collectives);
-    CHECK(cost.counts.messages == 0);
+TEST_CASE("a window exchanges each bucket once, whatever its number of micro-batches") {
+  for (const ls::SumOrder order : {ls::SumOrder::fastest, ls::SumOrder::ranks}) {
+    const Cost one = cost_of_windows(1, order);
+    CHECK(one.buckets > 1);
+    CHECK(one.collectives == (size() > 1 ? kWindows * one.buckets : 0));
+    for (const std::int64_t micro_batches : {2, 7}) {
+      const Cost many = cost_of_windows(micro_batches, order);
+      CHECK(many.collectives == one.collectives);
+      CHECK(many.counts.all_reduces == one.counts.all_reduces);
+      CHECK(many.counts.messages == one.counts.messages);
+      CHECK(many.counts.sent_bytes == one.counts.sent_bytes);
+    }
   }
 }
 
-TEST_CASE("in rank order too, the messages do not depend on the number of micro-batches") {
-  const Cost one = cost_of_windows(1, ls::SumOrder::ranks);
-  const Cost seven = cost_of_windows(7, ls::SumOrder::ranks);
-  CHECK(one.collectives == seven.collectives);
-  CHECK(one.counts.all_reduces == seven.counts.all_reduces);
-  CHECK(one.counts.messages == seven.counts.messages);
+TEST_CASE("from three ranks on, a bucket is one call of MPI's all-reduce") {
+  if (size() < 3) return;
+  const Cost cost = cost_of_windows(1, ls::SumOrder::fastest);
+  CHECK(cost.counts.all_reduces == cost.collectives);
+  CHECK(cost.counts.messages == 0);
+}
+
+TEST_CASE("in rank order all ranks together send 2 (W - 1) times the gradients") {
+  const Cost cost = cost_of_windows(1, ls::SumOrder::ranks);
+  ls::Tensor sent = ls::tensor<std::int64_t>({cost.counts.sent_bytes}, {1});
+  test_environment().ranks().all_reduce(sent).wait();
+  CHECK(cost.counts.all_reduces == 0);
+  CHECK(sent.item<std::int64_t>() == 2 * (size() - 1) * cost.bytes);
 }
