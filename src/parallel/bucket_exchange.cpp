@@ -10,6 +10,7 @@
 #include <lockstep/core/trace.hpp>
 
 #include "core/tensor_impl.hpp"
+#include "parallel/scale_gradient.hpp"
 
 namespace lockstep::inline v0::detail {
 
@@ -170,9 +171,7 @@ void BucketExchange::weigh(Bucket& bucket) {
     if (samples_ == 0) {
       gradient.fill(0);  // whatever was there, a NaN of an empty mean included
     } else if (samples_ != 1) {
-      backend_of(gradient).elementwise.scale(gradient.dtype(), samples_,
-                                             gradient.mutable_raw_data(), gradient.element_count(),
-                                             queue_of(gradient));
+      scale_gradient(gradient, samples_);
     }
   }
 }

@@ -4,9 +4,9 @@
 
 #include <lockstep/core/error.hpp>
 
-#include "core/tensor_impl.hpp"
 #include "parallel/agreement.hpp"
 #include "parallel/bucket_exchange.hpp"
+#include "parallel/scale_gradient.hpp"
 
 namespace lockstep::inline v0 {
 
@@ -38,11 +38,8 @@ class SynchronizerState {
  private:
   void apply(double factor) {
     if (factor == 1) return;
-    for (std::int64_t id = 0; id < exchange.entry_count(); ++id) {
-      Tensor& gradient = exchange.gradient(id);
-      backend_of(gradient).elementwise.scale(gradient.dtype(), factor, gradient.mutable_raw_data(),
-                                             gradient.element_count(), queue_of(gradient));
-    }
+    for (std::int64_t id = 0; id < exchange.entry_count(); ++id)
+      scale_gradient(exchange.gradient(id), factor);
   }
 };
 

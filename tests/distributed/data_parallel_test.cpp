@@ -133,6 +133,14 @@ TEST_CASE("a parameter frozen later counts as zero, and is left alone") {
   CHECK(number(model.b.value()) == 1);
 }
 
+TEST_CASE("a parameter unfrozen later is refused by name, as it has no place in the exchange") {
+  models::TwoWeights model;
+  model.b.freeze();
+  ls::DataParallel replica{model, test_environment()};
+  model.b.unfreeze();
+  CHECK_THROWS_WITH(replica(0.0, 1.0).backward(), Catch::Contains("parameter b"));
+}
+
 TEST_CASE("a parameter without gradient is named, and synchronize() completes the step") {
   // pytorch/pytorch#43259: rank 0 uses a and b, the others only a; then the roles swap.
   models::TwoWeights model;

@@ -244,6 +244,32 @@ TEST_CASE("gradients without elements, and a synchronizer without gradients, are
   CHECK_NOTHROW(nothing.finish());
 }
 
+TEST_CASE("gradients of every floating-point type are averaged") {
+  for (const ls::DType dtype :
+       {ls::DType::float32, ls::DType::float64, ls::DType::bfloat16, ls::DType::float16}) {
+    INFO(ls::name(dtype));
+    // Integers up to 4 and their mean times the number of ranks are exact in all of them.
+    ls::Tensor gradient = ls::full({5}, size() * (rank() + 1), dtype);
+    ls::GradientSynchronizer synchronizer{ranks()};
+    const auto id = synchronizer.add("g", gradient);
+    synchronizer.commit();
+    synchronizer.ready(id);
+    synchronizer.finish();
+    const std::vector<float> mean(5, static_cast<float>(size() * (size() + 1) / 2));
+    CHECK(gradient.to_vector() == mean);
+
+    // Rank r has r + 1 samples with gradient 3: weighted, the mean is 3.
+    ls::Tensor equal = ls::full({2}, 3, dtype);
+    ls::GradientSynchronizer weighted{ranks(), {.averaging = ls::Averaging::weighted}};
+    const auto other = weighted.add("equal", equal);
+    weighted.commit();
+    weighted.set_sample_count(rank() + 1);
+    weighted.ready(other);
+    weighted.finish();
+    CHECK(equal.to_vector() == std::vector<float>(2, 3));
+  }
+}
+
 TEST_CASE("a synchronizer can be moved") {
   Gradients gradients(true);
   ls::GradientSynchronizer first{ranks()};
