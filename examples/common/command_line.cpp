@@ -7,7 +7,8 @@ void add_training_options(CLI::App& app, TrainingOptions& options) {
   app.add_option("--epochs", options.epochs, "passes over the data")->check(CLI::PositiveNumber);
   app.add_option("--batch-size", options.batch_size, "samples per step on each rank")
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", options.seed, "of weights, data and order");
+  app.add_option("--seed", options.seed, "of weights, data and order")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--device", options.device, "where to compute")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
 }

@@ -62,7 +62,8 @@ class GzipFile : public ByteSource {
     const char* text = gzerror(file_, &code);
     if (code == Z_ERRNO) fail(std::strerror(errno));
     if (code == Z_BUF_ERROR) fail("the end of the file in the middle of it (truncated?)");
-    if (code != Z_OK) fail(std::string("damage: ") + text);
+    // zlib's text is "path: cause".
+    if (code != Z_OK) fail("damage, " + std::string(text).substr(path_.size() + 2));
   }
   [[noreturn]] void fail(const std::string& found) const {
     throw FileError("[data] cannot read '" + path_ +

@@ -80,8 +80,15 @@ TEST_CASE("A gzip'ed IDX file with any one byte damaged is refused or still righ
     auto bytes = whole;
     bytes[position] = static_cast<char>(bytes[position] ^ 0x10);
     const TemporaryFile file(bytes);
-    const auto message = file_error([&] { CHECK(pixels_of(file) == pixels_of(good)); });
-    if (position >= 10) CHECK_THAT(message, Contains(file.path()));
+    std::vector<std::uint8_t> pixels;
+    const auto message = file_error([&] { pixels = pixels_of(file); });
+    if (message.empty()) {
+      // Time and system in the header, and unused bits of the last byte of data.
+      CHECK((position < 10 || position == whole.size() - 9));
+      CHECK(pixels == pixels_of(good));
+    } else {
+      CHECK_THAT(message, Contains(file.path()));
+    }
   }
 }
 

@@ -41,8 +41,7 @@ TEST_CASE("An IDX file without samples gives an empty tensor of its shape") {
   const TemporaryFile file(header(2051, {0, 28, 28}));
   CHECK(read_idx_images(file.path()).shape() == ls::Shape{0, 28, 28});
   const TemporaryFile extreme(header(2052, {0, 0xFFFFFFFF, 0xFFFFFFFF, 1}));
-  const auto message = file_error([&] { CHECK(read_idx(extreme.path()).element_count() == 0); });
-  CHECK(message == "");
+  CHECK(read_idx(extreme.path()).element_count() == 0);
 }
 
 TEST_CASE("An IDX file of up to eight dimensions is read, of none or nine is refused") {
