@@ -7,6 +7,7 @@
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
 #include <lockstep/core/operations.hpp>
+#include <lockstep/core/trace.hpp>
 
 namespace ls = lockstep;
 
@@ -84,6 +85,18 @@ TEST_CASE("row-major strides refer, others copy") {
   CHECK(ls::borrow(memory.data() + 4, {3}, backwards, ls::DType::float64).to_vector<double>() ==
         std::vector<double>{5, 3, 1});
   CHECK_THROWS_AS(borrow({2, 3}, {1}), ls::ShapeError);
+}
+
+TEST_CASE("a copy of strided memory is reported to the trace sink") {
+  std::vector<std::int64_t> copied_bytes;
+  ls::set_trace_sink([&](const ls::TraceEvent& event) {
+    if (event.category == "copy") copied_bytes.push_back(event.byte_count);
+  });
+  const std::vector<double> memory(6);
+  for (const std::array<std::int64_t, 2>& strides : {std::array<std::int64_t, 2>{3, 1}, {1, 2}})
+    ls::borrow(memory.data(), {2, 3}, strides, ls::DType::float64);
+  ls::set_trace_sink({});
+  CHECK(copied_bytes == std::vector<std::int64_t>{48});
 }
 
 TEST_CASE("a strided copy of any dtype keeps every element") {
