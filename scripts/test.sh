@@ -37,11 +37,11 @@ done
 
 if ((setup)); then "$root/scripts/setup.sh" --test; fi
 configure "$preset"
-cmake --build "$root/build/$preset" --parallel "$jobs"
+cd "$root"
+cmake --build --preset "$preset" --parallel "$jobs"
 
 # Under some kernels the thread sanitizer needs addresses that are not drawn at random.
 launcher=()
 if [[ $preset == thread-sanitize ]] && setarch -R true 2>/dev/null; then launcher=(setarch -R); fi
-cd "$root"
 exec "${launcher[@]}" ctest --preset "$preset" --parallel "$jobs" --no-label-summary \
   --no-tests=error "${ctest_arguments[@]}"

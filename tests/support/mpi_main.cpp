@@ -96,6 +96,7 @@ int main(int argc, char** argv) {
     Catch::Session session;
     int failed = session.applyCommandLine(argc, argv);
     if (failed == 0) {
+      session.configData().useColour = Catch::UseColour::No;
       session.configData().abortAfter = 1;  // the others could only wait for this rank
       failed = session.run();
       if (session.config().listTests()) failed = 0;  // it was the number of tests
