@@ -77,6 +77,18 @@ TEST_CASE("writing over a value that nobody saved is allowed") {
   CHECK(x.gradient().to_vector<double>() == std::vector<double>{2, 2});
 }
 
+TEST_CASE("a backward that is refused has changed nothing") {
+  ls::Tensor first = leaf({1, 2}, {2});
+  const ls::Tensor second = leaf({1, 2}, {2});
+  ls::Tensor factor = ls::tensor({3.0, 4.0}, {2});
+  ls::sum(first * 5.0).backward();
+  const ls::Tensor loss = ls::sum(first * second) + ls::sum(second * factor);
+  factor.fill(0);
+  CHECK_THROWS_AS(loss.backward(), ls::InvalidUsage);
+  CHECK(first.gradient().to_vector<double>() == std::vector<double>{5, 5});
+  CHECK_FALSE(second.has_gradient());
+}
+
 TEST_CASE("writing before the value is used, or after backward, is allowed") {
   ls::Tensor x = leaf({1, 2}, {2});
   x.fill(3);
