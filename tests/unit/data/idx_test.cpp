@@ -40,7 +40,7 @@ TEST_CASE("A plain IDX file is read under a name that ends in .gz") {
 TEST_CASE("An IDX file without samples gives an empty tensor of its shape") {
   const TemporaryFile file(header(2051, {0, 28, 28}));
   CHECK(read_idx_images(file.path()).shape() == ls::Shape{0, 28, 28});
-  const TemporaryFile extreme(header(2052, {0, 0xFFFFFFFF, 0xFFFFFFFF, 1}));
+  const TemporaryFile extreme(header(2052, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF, 0}));
   CHECK(read_idx(extreme.path()).element_count() == 0);
 }
 

@@ -53,6 +53,12 @@ std::vector<Indices> batches(ls::data::Epoch epoch) {
   return all;
 }
 
+// For what the reading thread does by itself.
+template <class Condition>
+void wait_until(Condition&& condition) {
+  while (!condition()) std::this_thread::yield();
+}
+
 Indices joined(const std::vector<Indices>& parts) {
   Indices all;
   for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
@@ -189,14 +195,17 @@ TEST_CASE("Batches that are kept hold their data after the loop has gone on") {
 }
 
 TEST_CASE("An epoch may be left at any batch, and the next one starts afresh") {
-  const Counting dataset(40);
   for (const int prefetch : {0, 1, 3})
-    for (int stop_after = 0; stop_after <= 10; ++stop_after) {
+    for (int stop_at = 1; stop_at <= 10; ++stop_at) {
+      const Counting dataset(40);
       DataLoader loader(dataset, 0, 1, {.batch_size_per_rank = 4, .prefetch = prefetch});
       int seen = 0;
       for (const auto& batch : loader.epoch(0)) {
-        if (seen++ == stop_after) break;
         CHECK(batch.size == 4);
+        if (++seen < stop_at) continue;
+        // The thread, if any, has read all it may, and waits for room.
+        wait_until([&] { return dataset.reads == std::min(seen + prefetch, 10); });
+        break;
       }
       CHECK(batches(loader.epoch(0)).front() == Indices{0, 1, 2, 3});
     }
@@ -226,7 +235,10 @@ TEST_CASE("What a dataset throws appears in the loop, after the batches before i
     auto epoch = loader.epoch(0);
     int seen = 0;
     const auto consume = [&] {
-      for (const auto& batch : epoch) seen += batch.size > 0;
+      for (const auto& batch : epoch) {
+        seen += batch.size > 0;
+        wait_until([&] { return dataset.reads >= std::min(seen + prefetch, 3); });
+      }
     };
     CHECK_THROWS_AS(consume(), std::out_of_range);
     CHECK(seen == 2);
@@ -243,6 +255,7 @@ TEST_CASE("A read that fails before the loop gets there is forgotten when the lo
   DataLoader loader(dataset, 0, 1, {.batch_size_per_rank = 4, .prefetch = 3});
   for (const auto& batch : loader.epoch(0)) {
     CHECK(batch.size == 4);
+    wait_until([&] { return dataset.reads == 2; });
     break;
   }
 }
