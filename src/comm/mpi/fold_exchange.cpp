@@ -7,15 +7,19 @@
 namespace lockstep::inline v0::detail::mpi {
 namespace {
 
-std::int64_t longest_slice(int ranks, std::int64_t element_bytes) noexcept {
+std::int64_t divide_up(std::int64_t value, std::int64_t by) noexcept {
+  return value / by + (value % by != 0);
+}
+
+/// Elements of a slice, for `count` elements that this rank folds: as few slices as fit, and all of
+/// about the same length.
+std::int64_t slice_length(std::int64_t count, int ranks, std::int64_t element_bytes) noexcept {
   const std::int64_t others = std::max(1, ranks - 1);
   const std::int64_t bytes =
       std::min(tuning().slice_bytes, tuning().scratch_bytes / (others * tuning().pieces_in_flight));
-  return std::clamp<std::int64_t>(bytes / element_bytes, 1, tuning().elements_per_call);
-}
-
-std::int64_t divide_up(std::int64_t value, std::int64_t by) noexcept {
-  return value / by + (value % by != 0);
+  const std::int64_t most =
+      std::clamp<std::int64_t>(bytes / element_bytes, 1, tuning().elements_per_call);
+  return count == 0 ? 1 : divide_up(count, divide_up(count, most));
 }
 
 }  // namespace
@@ -28,15 +32,13 @@ FoldExchange::FoldExchange(std::shared_ptr<Group> group, const Call& call, Span 
       output_(output),
       element_bytes_(byte_size(input.dtype)),
       slice_count_(
-          std::min(longest_slice(this->group().size, element_bytes_),
-                   std::max<std::int64_t>(
-                       1, gathers_ ? divide_up(input.count, this->group().size) : output.count))),
+          slice_length(gathers_ ? divide_up(input.count, this->group().size) : output.count,
+                       this->group().size, element_bytes_)),
       piece_count_(gathers_ ? slice_count_ * this->group().size : slice_count_),
       pieces_(divide_up(output.count, piece_count_)),
       in_flight_(static_cast<int>(std::min<std::int64_t>(tuning().pieces_in_flight, pieces_))),
       scratch_(in_flight_ * (this->group().size - 1) * slice_count_ * element_bytes_),
-      awaited_(static_cast<std::size_t>(in_flight_)),
-      heard_(static_cast<std::size_t>(this->group().size)) {
+      awaited_(static_cast<std::size_t>(in_flight_)) {
   if (!gathers_) return;
   const auto ranks = static_cast<std::size_t>(this->group().size);
   sent_.resize(ranks, std::vector<bool>(static_cast<std::size_t>(pieces_)));
@@ -152,7 +154,7 @@ bool FoldExchange::transfer() {
     const auto peer = static_cast<std::size_t>(place % group().size);
     if (purpose == kReceived) {
       --awaited_[static_cast<std::size_t>(piece % in_flight_)];
-      heard_[peer] = true;
+      hear_of(static_cast<int>(peer));
     }
     if (purpose == kFirst && gathers_) sent_[peer][static_cast<std::size_t>(piece)] = true;
   });
@@ -170,10 +172,6 @@ bool FoldExchange::transfer() {
       returns_posted = returns_posted && next_return_[static_cast<std::size_t>(peer)] == pieces_;
     }
   return folded_ == pieces_ && returns_posted && requests_.empty();
-}
-
-bool FoldExchange::heard_of(int rank) const {
-  return heard_[static_cast<std::size_t>(rank)] || Collective::heard_of(rank);
 }
 
 }  // namespace lockstep::inline v0::detail::mpi

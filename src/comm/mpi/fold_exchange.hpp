@@ -46,7 +46,6 @@ class FoldExchange final : public Collective {
   void post_returns(int peer);
   // Until the last piece is complete every rank is needed.
   bool needs(int rank) const override { return rank != group().rank; }
-  bool heard_of(int rank) const override;
 
   // What a token says of a request; the first messages that are received take the free number.
   static constexpr Purpose kReceived = kGreeting;
@@ -64,7 +63,6 @@ class FoldExchange final : public Collective {
   std::int64_t posted_ = 0;                // pieces whose first messages are posted
   std::int64_t folded_ = 0;                // pieces that are folded; folding keeps the order
   std::vector<int> awaited_;               // per piece in flight: slices that did not come yet
-  std::vector<bool> heard_;                // per rank: a slice came from it
   std::vector<std::vector<bool>> sent_;    // per rank: pieces whose slice has been sent
   std::vector<std::int64_t> next_return_;  // per rank: the next folded slice to ask for
 };

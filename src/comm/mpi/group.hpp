@@ -49,7 +49,9 @@ struct Group {
   std::atomic<std::int64_t> timeout_ms;  // of every wait
 
   Progressed made;
-  std::int64_t children = 0;  // communicators that came from this one
+  std::int64_t library_calls = 0;   // collectives that the MPI library does, submitted
+  std::int64_t library_posted = 0;  // and handed to it, in order
+  std::int64_t children = 0;        // communicators that came from this one
   std::int64_t step = -1;
   std::optional<Failure> failure;
   std::vector<Report> reports;    // by rank

@@ -9,11 +9,12 @@ bool LibraryReduce::suits(DType dtype, ReduceOp op) noexcept {
   return op == ReduceOp::sum && (dtype == DType::float32 || dtype == DType::float64);
 }
 
-void LibraryReduce::begin() {
+void LibraryReduce::begin() { turn_ = group().library_calls++; }
+
+void LibraryReduce::post() {
   const SplitCounts parts = split_counts(values_.count, tuning().elements_per_call);
   const auto op = operation(static_cast<ReduceOp>(call().op));
-  // All parts are posted here: MPI matches collectives by their order, which is the same on all
-  // ranks only if no later operation can come in between.
+  // MPI matches collectives by their order: turns keep it, and all parts are posted in one turn.
   for (std::int64_t part = 0; part < parts.parts(); ++part) {
     MPI_Request request = MPI_REQUEST_NULL;
     char* data = static_cast<char*>(values_.data) + parts.offset(part) * byte_size(values_.dtype);
@@ -25,6 +26,12 @@ void LibraryReduce::begin() {
 }
 
 bool LibraryReduce::transfer() {
+  if (!posted_) {
+    if (!greeted() || group().library_posted != turn_) return false;
+    post();
+    posted_ = true;
+    ++group().library_posted;
+  }
   requests_.test([](std::int64_t, const MPI_Status&) {});
   return requests_.empty();
 }

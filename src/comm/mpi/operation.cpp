@@ -2,20 +2,35 @@
 
 namespace lockstep::inline v0::detail::mpi {
 
+Collective::Collective(std::shared_ptr<Group> group, const Call& call, std::vector<Tensor> keep,
+                       Greets greets)
+    : Operation(std::move(group), call, std::move(keep)),
+      greetings_awaited_(greets == Greets::everyone ? this->group().size - 1 : 1),
+      greetings_(static_cast<std::size_t>(greetings_awaited_)),
+      heard_(static_cast<std::size_t>(this->group().size)) {}
+
 void Collective::start() {
   own_ = {number(), call()};
   constexpr int kBytes = sizeof(Greeting);
-  const int right = (group().rank + 1) % group().size;
-  greetings_.receive(&from_left_, kBytes, MPI_BYTE, left(), channel(kGreeting), 1);
-  greetings_.send(&own_, kBytes, MPI_BYTE, right, channel(kGreeting), 0);
+  const int rank = group().rank;
+  const int size = group().size;
+  for (int distance = 1; distance <= greetings_awaited_; ++distance) {
+    const int source = (rank + size - distance) % size;
+    greeting_requests_.receive(&greetings_[static_cast<std::size_t>(distance - 1)], kBytes,
+                               MPI_BYTE, source, channel(kGreeting), source + 1);
+  }
+  for (int distance = 1; distance <= greetings_awaited_; ++distance)
+    greeting_requests_.send(&own_, kBytes, MPI_BYTE, (rank + distance) % size, channel(kGreeting));
   begin();
 }
 
 bool Collective::advance() {
-  greetings_.test([&](std::int64_t token, const MPI_Status&) {
+  greeting_requests_.test([&](std::int64_t token, const MPI_Status&) {
     if (token == 0) return;
-    compare_greeting();
-    greeted_ = true;
+    const int rank = static_cast<int>(token - 1);
+    hear_of(rank);
+    compare_greeting(rank);
+    --greetings_awaited_;
   });
   if (truncated_since_ != Clock::time_point{}) {
     check_truncated();
@@ -30,11 +45,11 @@ bool Collective::advance() {
       return false;
     }
   }
-  return transferred_ && greetings_.empty();
+  return transferred_ && greeting_requests_.empty();
 }
 
 bool Collective::abandon() noexcept {
-  const bool greetings_gone = greetings_.abandon();
+  const bool greetings_gone = greeting_requests_.abandon();
   return Operation::abandon() && greetings_gone;
 }
 
@@ -43,9 +58,11 @@ Channel Collective::channel(Purpose purpose) const noexcept {
   return {group().data, static_cast<int>(number() % numbers) * kPurposes + purpose};
 }
 
-void Collective::compare_greeting() const {
-  if (from_left_.number != own_.number || from_left_.call != own_.call)
-    throw mismatch(own_.number, group().rank, own_.call, left(), from_left_.call);
+void Collective::compare_greeting(int rank) const {
+  const int distance = (group().rank + group().size - rank) % group().size;
+  const Greeting& theirs = greetings_[static_cast<std::size_t>(distance - 1)];
+  if (theirs.number != own_.number || theirs.call != own_.call)
+    throw mismatch(own_.number, group().rank, own_.call, rank, theirs.call);
 }
 
 void Collective::check_truncated() {

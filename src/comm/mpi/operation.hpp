@@ -59,16 +59,20 @@ class Operation {
   std::atomic<bool> finished_ = false;
 };
 
-/// A collective of the data plane. Ahead of the data each rank sends its right neighbour what it
-/// calls, so ranks that do not call the same are found out before anything is returned.
+/// A collective of the data plane. Ahead of the data each rank sends its right neighbour, or
+/// everyone, what it calls, so ranks that do not call the same are found out before anything is
+/// returned.
 class Collective : public Operation {
  public:
-  using Operation::Operation;
+  enum class Greets { neighbour, everyone };
+
+  Collective(std::shared_ptr<Group> group, const Call& call, std::vector<Tensor> keep,
+             Greets greets = Greets::neighbour);
 
   void start() final;
   bool advance() final;
   bool abandon() noexcept override;
-  bool heard_of(int rank) const override { return greeted_ && rank == left(); }
+  bool heard_of(int rank) const override { return heard_[static_cast<std::size_t>(rank)]; }
 
  protected:
   enum Purpose { kGreeting, kFirst, kSecond, kPurposes };
@@ -76,6 +80,10 @@ class Collective : public Operation {
   virtual void begin() = 0;
   /// As advance(), for the data alone.
   virtual bool transfer() = 0;
+  /// Whether all greetings have come.
+  bool greeted() const noexcept { return greetings_awaited_ == 0; }
+  /// A message of this rank came, so it makes this call.
+  void hear_of(int rank) { heard_[static_cast<std::size_t>(rank)] = true; }
   /// Traffic of this operation; messages of one purpose between two ranks keep their order.
   Channel channel(Purpose purpose) const noexcept;
 
@@ -85,13 +93,14 @@ class Collective : public Operation {
     Call call;
   };
 
-  int left() const noexcept { return (group().rank + group().size - 1) % group().size; }
-  void compare_greeting() const;
+  void compare_greeting(int rank) const;
   void check_truncated();
 
-  Greeting own_{}, from_left_{};
-  Requests greetings_;
-  bool greeted_ = false;
+  int greetings_awaited_;
+  Greeting own_{};
+  std::vector<Greeting> greetings_;  // by distance to the left
+  std::vector<bool> heard_;          // by rank
+  Requests greeting_requests_;
   bool transferred_ = false;
   // Set when a message was longer than asked for: the greeting, or another rank, will say why.
   Clock::time_point truncated_since_{};
