@@ -46,8 +46,8 @@ class Elementwise {
   /// result = factor * (a - b).
   virtual void scaled_difference(DType dtype, const void* a, const void* b, double factor,
                                  void* result, std::int64_t count, Queue queue) = 0;
-  /// Between any two dtypes; rounds to nearest even, NaN stays NaN (quiet); float to integer
-  /// truncates.
+  /// Between any two dtypes; rounds once, to nearest even, NaN stays NaN (quiet). Float to integer
+  /// truncates, saturates beyond the range, and gives 0 for NaN; integer to integer wraps.
   virtual void cast(DType from, const void* x, DType to, void* result, std::int64_t count,
                     Queue queue) = 0;
   /// result[i] = sources[0][i] + sources[1][i] + ... in this order; float16 and bfloat16 are added

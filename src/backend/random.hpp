@@ -1,6 +1,6 @@
 // Backend family: random fills. Element i uses word i % 4 of block offset + i / 4 (float32) or
-// words 2 (i % 2), 2 (i % 2) + 1 of block offset + i / 2 (float64): philox(key = seed, counter_low
-// = block, counter_high = stream).
+// words 2 (i % 2), 2 (i % 2) + 1 of block offset + i / 2 (float64; the first word is the low half
+// of the 64 bits): philox(key = seed, counter_low = block, counter_high = stream).
 #pragma once
 
 #include <cstdint>
@@ -19,12 +19,13 @@ struct RandomPosition {
 class Random {
  public:
   virtual ~Random() = default;
-  /// low + (high - low) * u: u = (word >> 8) * 2^-24 in float32, (64-bit word >> 11) * 2^-53 in
-  /// float64.
+  /// low + (high - low) * u, and never `high`: u = (word >> 8) * 2^-24 in float32, (64-bit word >>
+  /// 11) * 2^-53 in float64.
   virtual void uniform(DType dtype, const RandomPosition& position, double low, double high,
                        void* result, std::int64_t count, Queue queue) = 0;
   /// Box-Muller in float64 from pairs of uniforms by src/core/portable_math.hpp (no libm); element
-  /// pair (2j, 2j+1) from the 64-bit words of block offset + j, whatever the dtype.
+  /// pair (2j, 2j+1) = sqrt(-2 log(1 - u0)) * (cos, sin)(2 pi u1) from the 64-bit words of block
+  /// offset + j, whatever the dtype.
   virtual void normal(DType dtype, const RandomPosition& position, void* result, std::int64_t count,
                       Queue queue) = 0;
 };

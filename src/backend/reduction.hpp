@@ -1,5 +1,5 @@
 // Backend family: deterministic reductions: the order of the sum depends on the extents alone, not
-// on threads or vector width.
+// on threads or vector width. Sums are added up in float64 and rounded once to dtype.
 #pragma once
 
 #include <cstdint>
