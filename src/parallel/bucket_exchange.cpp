@@ -144,7 +144,16 @@ void BucketExchange::ready(std::int64_t id) {
   const std::size_t before = next_bucket_;
   while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].missing == 0)
     launch(buckets_[next_bucket_++]);
-  if (before == next_bucket_ && next_bucket_ > 0) ranks_.poll();
+  if (before == next_bucket_ && next_bucket_ > 0) poll_sometimes();
+}
+
+/// Thousands of small gradients must not cost a look at the network each.
+void BucketExchange::poll_sometimes() {
+  constexpr std::chrono::microseconds kInterval{50};
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_poll_) return;
+  ranks_.poll();
+  next_poll_ = now + kInterval;
 }
 
 void BucketExchange::ready_as_zero(std::int64_t id) {

@@ -2,6 +2,7 @@
 // GradientSynchronizer and Replica.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -70,6 +71,7 @@ class BucketExchange {
   void form_flat(Bucket& bucket);
   void launch(Bucket& bucket);
   void weigh(Bucket& bucket);
+  void poll_sometimes();
   void copy_in(Bucket& bucket);
   void copy_out(Bucket& bucket);
   double average_factor();
@@ -85,6 +87,7 @@ class BucketExchange {
   std::mutex mutex_;  // of what changes in a step
   std::int64_t ready_count_ = 0;
   std::size_t next_bucket_ = 0;
+  std::chrono::steady_clock::time_point next_poll_{};
   double samples_ = 1;
   Tensor sample_sum_;  // weighted: one float64
   Work sample_work_;
