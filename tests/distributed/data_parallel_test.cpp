@@ -210,6 +210,15 @@ TEST_CASE("the reduced gradient is clipped, once (huggingface/transformers#986)"
   CHECK(vector.w.gradient().to_vector()[0] == Approx(0.6));
 }
 
+TEST_CASE("a scaled loss is unscaled before it is clipped (pytorch/examples#1196)") {
+  models::OneWeight model;
+  ls::DataParallel replica{model, test_environment()};
+  replica.set_divisor(1024);
+  (replica(0.5) * 1024.0).backward();
+  CHECK(ls::optim::clip_gradient_norm(replica.parameters(), 1.0) == Approx(0.5));
+  CHECK(gradient(model.w) == 0.5);
+}
+
 TEST_CASE("several dtypes are exchanged side by side") {
   Mixed model;
   ls::DataParallel replica{model, test_environment()};

@@ -113,17 +113,18 @@ TEST_CASE("adjacent memory is not copied, scattered memory is, once in and once 
   }
 }
 
-TEST_CASE("ready() may be called from several threads") {
+TEST_CASE("ready() may be called from several threads at once") {
   Gradients gradients(true);
   ls::GradientSynchronizer synchronizer{ranks(), {.bucket_bytes = 50, .first_bucket_bytes = 50}};
   gradients.add_to(synchronizer);
   for (int step = 0; step < 20; ++step) {
     gradients.fill(1);
-    // One thread at a time may call MPI at lower thread levels, so the threads take turns.
-    for (const std::size_t first : {0U, 1U})
-      std::thread([&] {
-        for (std::size_t i = first; i < kCount; i += 2) synchronizer.ready(gradients.ids[i]);
-      }).join();
+    std::vector<std::thread> threads;
+    for (std::size_t first = 0; first < 3; ++first)
+      threads.emplace_back([&, first] {
+        for (std::size_t i = first; i < kCount; i += 3) synchronizer.ready(gradients.ids[i]);
+      });
+    for (std::thread& thread : threads) thread.join();
     synchronizer.finish();
     CHECK(gradients.are(1, middle_rank()));
   }

@@ -90,6 +90,18 @@ TEST_CASE("the gradients of linear are right with and without bias") {
     }
 }
 
+TEST_CASE("a value that is used in two products collects both gradients") {
+  CHECK(largest_error([](const Tensors& x) { return ls::matmul(ls::matmul(x[0], x[1]), x[1]); },
+                      random_leaves({{2, 3}, {3, 3}})) < kTolerance);
+  CHECK(largest_error([](const Tensors& x) { return ls::matmul(x[0], x[0]); },
+                      random_leaves({{3, 3}})) < kTolerance);
+  CHECK(largest_error(
+            [](const Tensors& x) {
+              return ls::linear(ls::relu(ls::linear(x[0], x[1], x[2])), x[1], x[2]);
+            },
+            random_leaves({{4, 3}, {3, 3}, {3}})) < kTolerance);
+}
+
 TEST_CASE("the gradients of the losses are right") {
   for (const ls::Reduction reduction : {ls::Reduction::mean, ls::Reduction::sum}) {
     for (const auto& [classes, labels] :
