@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
@@ -127,15 +128,16 @@ TEST_CASE("relu's gradient does not let through a gradient that is NaN where it 
   CHECK(std::isnan(result[1]));
 }
 
-TEST_CASE("fill writes every dtype") {
+TEST_CASE("fill writes every dtype, and nothing behind it") {
   for (int index = 0; index < 7; ++index) {
     const auto dtype = static_cast<DType>(index);
+    const auto bytes = static_cast<std::size_t>(5 * byte_size(dtype));
     std::vector<double> back(5);
-    std::vector<std::int64_t> memory(6, -1);
+    std::vector<unsigned char> memory(bytes + 8, 0xee);
     cpu_backend().elementwise.fill(dtype, 3, memory.data(), 5, kQueue);
     cpu_backend().elementwise.cast(dtype, memory.data(), DType::float64, back.data(), 5, kQueue);
     CHECK(back == std::vector<double>(5, 3.0));
-    CHECK(memory[5] == -1);
+    CHECK(std::count(memory.begin() + static_cast<std::ptrdiff_t>(bytes), memory.end(), 0xee) == 8);
   }
 }
 
@@ -151,6 +153,9 @@ TEST_CASE("a fold of 16-bit types is added in float32 and rounded once") {
   using Rows = std::vector<std::vector<std::uint16_t>>;
   CHECK(fold<std::uint16_t>(DType::float16, Rows{{0x6800}, {0x3c00}, {0x3c00}}) ==
         std::vector<std::uint16_t>{0x6801});
+  // 2^15 + 2^-10 - 2^15: float32 loses the small one, float64 would not.
+  CHECK(fold<std::uint16_t>(DType::float16, Rows{{0x7800}, {0x1400}, {0xf800}}) ==
+        std::vector<std::uint16_t>{0});
   // 256 + 1 + 1 in bfloat16.
   CHECK(fold<std::uint16_t>(DType::bfloat16, Rows{{0x4380}, {0x3f80}, {0x3f80}}) ==
         std::vector<std::uint16_t>{0x4381});

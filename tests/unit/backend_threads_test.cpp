@@ -45,6 +45,9 @@ std::vector<float> large_operations() {
   const std::vector<std::int64_t> labels(1000, 3);
   cpu.loss.cross_entropy(DType::float32, {1000, 1000}, w.data(), labels.data(), &y[4000], w.data(),
                          &y[4001], kQueue);
+  double squares = 0;
+  cpu.reduction.add_sum_of_squares(DType::float32, m.data(), count, &squares, kQueue);
+  std::memcpy(&y[6000], &squares, sizeof(squares));
   w.insert(w.end(), y.begin(), y.end());
   w.insert(w.end(), m.begin(), m.end());
   w.insert(w.end(), v.begin(), v.end());
