@@ -140,7 +140,11 @@ void BucketExchange::ready(std::int64_t id) {
   entry.ready = true;
   ++ready_count_;
   --buckets_[entry.bucket].missing;
-  if (ranks_.size() == 1) return;
+  if (ranks_.size() == 1) {
+    // Without samples the average is exactly zero, also of a NaN.
+    if (options_.averaging == Averaging::weighted && samples_ == 0) entry.gradient.fill(0);
+    return;
+  }
   const std::size_t before = next_bucket_;
   while (next_bucket_ < buckets_.size() && buckets_[next_bucket_].missing == 0)
     launch(buckets_[next_bucket_++]);

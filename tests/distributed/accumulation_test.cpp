@@ -1,5 +1,6 @@
 // Windows of several micro-batches: one exchange, the right divisor, nothing left over.
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include <lockstep/core/error.hpp>
 #include <lockstep/optim/optimizer.hpp>
@@ -186,6 +187,22 @@ TEST_CASE("samples decide in a weighted average, also where a rank has none") {
   CHECK(gradient(model.w) == 0);
   sgd.step();
   CHECK(number(model.w.value()) == Approx(1 - expected));
+}
+
+TEST_CASE("a NaN of a rank without samples reaches nobody") {
+  models::OneWeight model;
+  ls::DataParallel replica{model, test_environment(), {.averaging = ls::Averaging::weighted}};
+  ls::optim::Sgd sgd{replica.parameters(), {.learning_rate = 1}};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const bool others_have_samples : {true, false}) {
+    sgd.zero_grad();
+    const bool has_samples = others_have_samples && rank() > 0;
+    replica.set_sample_count(has_samples ? 3 : 0);
+    replica(has_samples ? 2.0 : nan).backward();
+    CHECK(gradient(model.w) == (others_have_samples && size() > 1 ? 2 : 0));
+    sgd.step();
+  }
+  CHECK(number(model.w.value()) == (size() > 1 ? -1 : 1));
 }
 
 TEST_CASE("a sum over ranks is not divided") {
