@@ -153,6 +153,35 @@ TEST_CASE("the average is a mean, a sum, or weighted by samples") {
   CHECK(weighted.are(1, 2.0 * (size() - 1) / 3));
 }
 
+TEST_CASE("in rank order the sum has the same bits whatever the buckets") {
+  constexpr std::int64_t kParts = 8;
+  constexpr std::int64_t kElements = 5000;
+  const auto values_of = [](int of_rank) {
+    ls::Generator generator{8, static_cast<std::uint64_t>(of_rank)};
+    return ls::normal({kParts * kElements}, ls::DType::float32, generator).to_vector();
+  };
+  std::vector<float> expected = values_of(0);
+  for (int other = 1; other < size(); ++other) {
+    const std::vector<float> values = values_of(other);
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] += values[i];
+  }
+  for (const std::int64_t bucket_bytes : {1L, 30000L, 1L << 20}) {
+    INFO("buckets of " << bucket_bytes << " bytes");
+    std::vector<float> memory = values_of(rank());
+    ls::GradientSynchronizer synchronizer{ranks(),
+                                          {.bucket_bytes = bucket_bytes,
+                                           .first_bucket_bytes = bucket_bytes,
+                                           .averaging = ls::Averaging::sum,
+                                           .order = ls::SumOrder::ranks}};
+    for (std::int64_t i = 0; i < kParts; ++i)
+      synchronizer.add(std::to_string(i), ls::borrow(&memory[i * kElements], {kElements}));
+    synchronizer.commit();
+    for (std::int64_t i = 0; i < kParts; ++i) synchronizer.ready(i);
+    synchronizer.finish();
+    CHECK((memory == expected));
+  }
+}
+
 TEST_CASE("a rank without samples finishes without the rest") {
   Gradients gradients(true);
   ls::GradientSynchronizer synchronizer{ranks(), {.averaging = ls::Averaging::weighted}};
