@@ -61,20 +61,35 @@ class RankOutput : public std::streambuf {
 
 RankOutput* output = nullptr;
 
+// Named otherwise in Catch2 3.
+#ifdef LOCKSTEP_CATCH2_3
+using ListenerBase = Catch::EventListenerBase;
+using Handled = void;
+void use_no_colours(Catch::ConfigData& data) { data.defaultColourMode = Catch::ColourMode::None; }
+#else
+using ListenerBase = Catch::TestEventListenerBase;
+using Handled = bool;
+void use_no_colours(Catch::ConfigData& data) { data.useColour = Catch::UseColour::No; }
+#endif
+
 // On the first failed assertion: show this rank's output, and tell the ranks that wait for it.
-struct FailureListener : Catch::TestEventListenerBase {
-  using TestEventListenerBase::TestEventListenerBase;
+struct FailureListener : ListenerBase {
+  using ListenerBase::ListenerBase;
 
   void testCaseStarting(const Catch::TestCaseInfo& info) override { test_case_ = info.name; }
-  bool assertionEnded(const Catch::AssertionStats& stats) override {
-    if (stats.assertionResult.isOk() || told_) return true;
+  Handled assertionEnded(const Catch::AssertionStats& stats) override {
+    if (!stats.assertionResult.isOk() && !told_) tell(stats.assertionResult.getResultType());
+    return Handled(true);
+  }
+
+ private:
+  void tell(Catch::ResultWas::OfType result) {
     told_ = true;
     output->print_from_now_on();
     // After a signal no call into the library is safe; the launcher ends the job.
-    if (stats.assertionResult.getResultType() == Catch::ResultWas::FatalErrorCondition) return true;
+    if (result == Catch::ResultWas::FatalErrorCondition) return;
     environment->ranks().announce_failure("an assertion failed in test case \"" + test_case_ +
                                           "\"");
-    return true;
   }
 
   std::string test_case_;
@@ -96,7 +111,7 @@ int main(int argc, char** argv) {
     Catch::Session session;
     int failed = session.applyCommandLine(argc, argv);
     if (failed == 0) {
-      session.configData().useColour = Catch::UseColour::No;
+      use_no_colours(session.configData());
       session.configData().abortAfter = 1;  // the others could only wait for this rank
       failed = session.run();
       if (session.config().listTests()) failed = 0;  // it was the number of tests
