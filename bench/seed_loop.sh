@@ -45,7 +45,7 @@ median() { tr ' ' '\n' | sed '/^$/d' | sort -g | awk '{ v[NR] = $1 }
 range() { tr ' ' '\n' | sed '/^$/d' | sort -g | awk 'NR == 1 { low = $1 } { high = $1 }
   END { print low " to " high }'; }
 
-# compare TITLE UNIT RANKS OUR_WORD THEIR_WORD OUR_COMMAND -- THEIR_COMMAND: one row for each of both.
+# compare TITLE UNIT RANKS OUR_WORD THEIR_WORD OUR_COMMAND -- THEIR_COMMAND: one row for each.
 compare() {
   local title=$1 unit=$2 ranks=$3 our_word=$4 their_word=$5 ours=() theirs=()
   shift 5
@@ -62,14 +62,16 @@ compare() {
       ratios+=" $(awk "BEGIN { print $a / $b }")"
     fi
   done
-  echo "| $title, lockstep | $ranks | $unit | $(median <<<"$our_values") | $(range <<<"$our_values") |" \
+  echo "| $title, lockstep | $ranks | $unit |" \
+    "$(median <<<"$our_values") | $(range <<<"$our_values") |" \
     "$([ -n "$ratios" ] && median <<<"$ratios" | xargs printf '%.3f') |"
   [ -z "$their_values" ] || echo "| $title, other | $ranks | $unit |" \
     "$(median <<<"$their_values") | $(range <<<"$their_values") | 1 |"
 }
 
-echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc) cores, load" \
-  "$(cut -d ' ' -f 1 /proc/loadavg); $runs runs of $epochs epochs, alternately; one core per rank."
+echo "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -n 1), $(nproc --all) cores, load" \
+  "$(cut -d ' ' -f 1 /proc/loadavg); $runs runs of $epochs epochs, alternately;" \
+  "one core per rank. Ratio: lockstep to other, pair by pair."
 echo
 echo "| program | ranks | unit | median | range | median of ratios |"
 echo "|---|---|---|---|---|---|"
