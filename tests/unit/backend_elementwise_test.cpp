@@ -70,6 +70,10 @@ TEST_CASE("binary operations walk through three axes, in order") {
   const auto result =
       binary(BinaryOperation::add, broadcast({2, 3, 2}, {3, 1, 0}, {2, 0, 1}), a, b, 12);
   CHECK(result == std::vector<double>{0, 10, 1, 11, 2, 12, 23, 33, 24, 34, 25, 35});
+  // The same with the operands exchanged.
+  const auto exchanged =
+      binary(BinaryOperation::add, broadcast({2, 3, 2}, {2, 0, 1}, {3, 1, 0}), b, a, 12);
+  CHECK(exchanged == result);
 }
 
 TEST_CASE("an axis of size 0 makes an empty result, which is not touched") {

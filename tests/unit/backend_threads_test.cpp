@@ -95,6 +95,7 @@ TEST_CASE("loops within loops and loops of several threads at once are all compl
 }
 
 TEST_CASE("one thread is the default, and starts none") {
+  CHECK(cpu_thread_count() == 1);
   const auto caller = std::this_thread::get_id();
   bool here = true;
   cpu::for_each_task(100,

@@ -42,12 +42,21 @@ TEST_CASE("uniform values stay below the upper end, also where rounding would re
   for (const auto& value :
        ls::uniform({100000}, 1, 1.0000002, ls::DType::float32, generator).to_vector<float>())
     if (!(value >= 1.0F && value < 1.0000002F)) FAIL("out of range: " << value);
-  const auto x = ls::uniform({100000}, -3, 5, ls::DType::float64, generator).to_vector<double>();
+}
+
+TEST_CASE("uniform values are spread over their range by low + (high - low) u") {
+  ls::Generator generator(1);
+  ls::Generator same(1);
+  const auto x = ls::uniform({1001}, -3, 5, ls::DType::float64, generator).to_vector<double>();
+  const auto u = ls::uniform({1001}, 0, 1, ls::DType::float64, same).to_vector<double>();
   double sum = 0;
-  for (const double value : x) sum += value;
-  CHECK(*std::min_element(x.begin(), x.end()) >= -3);
-  CHECK(*std::max_element(x.begin(), x.end()) < 5);
-  CHECK(sum / 100000 == Approx(1).margin(0.03));
+  for (std::size_t i = 0; i < 1001; ++i) {
+    CHECK(x[i] == -3 + 8 * u[i]);
+    sum += u[i];
+  }
+  CHECK(*std::min_element(u.begin(), u.end()) >= 0);
+  CHECK(*std::max_element(u.begin(), u.end()) < 1);
+  CHECK(sum / 1001 == Approx(0.5).margin(0.03));
 }
 
 TEST_CASE("normal values have the moments of the distribution") {
@@ -107,15 +116,15 @@ TEST_CASE("integers below a bound are uniform") {
   for (int i = 0; i < 70000; ++i) ++counts[generator.below(7)];
   for (const int count : counts) CHECK(std::abs(count - 10000) < 400);
   CHECK(generator.below(1) == 0);
-  // Just above a half: words that would favour some values are drawn again.
-  int small = 0;
-  const std::uint64_t bound = (1ULL << 63) + 1;
-  for (int i = 0; i < 10000; ++i) {
+  // 3 * 2^62: without drawing again every third value would come up twice as often.
+  const std::uint64_t bound = 3ULL << 62;
+  int thirds = 0;
+  for (int i = 0; i < 9000; ++i) {
     const std::uint64_t value = generator.below(bound);
     CHECK(value < bound);
-    small += value < bound / 2 ? 1 : 0;
+    thirds += value % 3 == 0 ? 1 : 0;
   }
-  CHECK(std::abs(small - 5000) < 300);
+  CHECK(std::abs(thirds - 3000) < 250);
 }
 
 TEST_CASE("a permutation holds every number once, and any place may hold any number") {
