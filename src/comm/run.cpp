@@ -60,8 +60,10 @@ int run(int& argc, char**& argv, const EnvironmentOptions& options,
     state = job->environment(options);
   } catch (...) {
     const std::string text = current_exception_text();
-    if (job && job->size() > 1) return job->end({.status = 1, .threw = true, .text = text});
-    if (launched_rank() == 0) report_failure(text);
+    // Processes that are not connected would all say the same.
+    const bool speaks = (job && job->size() > 1) || launched_rank() == 0;
+    if (job) return job->end({.status = 1, .threw = speaks, .text = text});
+    if (speaks) report_failure(text);
     return 1;
   }
   set_thread_count(*state);

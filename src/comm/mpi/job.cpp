@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <thread>
 
+#include <lockstep/core/error.hpp>
 #include "comm/mpi/environment.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/report.hpp"
@@ -81,10 +82,19 @@ class MpiJob final : public Job {
   int size() const noexcept override { return size_; }
 
   std::unique_ptr<EnvironmentState> environment(const EnvironmentOptions& options) override {
-    timeout_ = chosen_timeout(options);
-    Started started = start_environment(MPI_COMM_WORLD, options);
-    engine_ = std::move(started.engine);
-    return std::move(started.state);
+    try {
+      Started started = start_environment(MPI_COMM_WORLD, options);
+      engine_ = std::move(started.engine);
+      timeout_ = started.state->ranks.timeout();
+      return std::move(started.state);
+    } catch (const CommunicationError&) {
+      throw;
+    } catch (const Error&) {  // wrong settings, on this rank at least: end together all the same
+      const EnvironmentOptions plain{
+          .device = DeviceChoice::cpu, .timeout = timeout_, .progress = Progress::inline_calls};
+      engine_ = start_environment(MPI_COMM_WORLD, plain).engine;
+      throw;
+    }
   }
 
   int end(const Ending& own) override {
@@ -165,7 +175,7 @@ class MpiJob final : public Job {
   bool owns_mpi_;
   int size_ = 1;
   int rank_ = 0;
-  std::chrono::milliseconds timeout_{0};
+  std::chrono::milliseconds timeout_ = std::chrono::seconds{10};
   std::shared_ptr<Engine> engine_;
 };
 
