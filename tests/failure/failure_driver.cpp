@@ -99,6 +99,13 @@ int occurrences(const std::string& text, const std::string& part) {
   return count;
 }
 
+/// Open MPI 4.1's mpirun sometimes crashes in its own clean-up when a job is aborted; the job has
+/// been ended and reported by then, and no rank has anything to do with it.
+bool launcher_crashed_at_its_end(int status, const std::string& output) {
+  return status == 128 + SIGSEGV && occurrences(output, "(PMIx_server_finalize+") == 1 &&
+         occurrences(output, "Process received signal") == 1;
+}
+
 class Verdict {
  public:
   void require(bool condition, const std::string& text) {
@@ -146,7 +153,9 @@ int main(int argc, char** argv) {
 
   Verdict verdict;
   verdict.require(status >= 0, "not ended after " + std::to_string(wanted.seconds) + " s");
-  verdict.require(wanted.fails ? status != 0 : status == wanted.status, "another exit status");
+  const bool fails =
+      wanted.fails || (wanted.status != 0 && launcher_crashed_at_its_end(status, output));
+  verdict.require(fails ? status != 0 : status == wanted.status, "another exit status");
   verdict.require(left.empty(), std::to_string(left.size()) + " processes are left");
   for (const auto& text : wanted.has)
     verdict.require(occurrences(output, text) > 0, "not said: " + text);
