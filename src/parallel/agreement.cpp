@@ -46,9 +46,7 @@ void check_agreement(const Communicator& ranks, const std::string& subject,
     std::size_t i = 0;
     while (i < first.size() && i < other.size() && first[i] == other[i]) ++i;
     throw InvalidUsage(subject + " is not the same on all ranks: rank 0 has " + line_at(first, i) +
-                       ", rank " + std::to_string(rank) + " has " + line_at(other, i) + " (" +
-                       std::to_string(first.size()) + " and " + std::to_string(other.size()) +
-                       " entries, first difference at entry " + std::to_string(i) + ")");
+                       ", rank " + std::to_string(rank) + " has " + line_at(other, i));
   }
 }
 

@@ -50,11 +50,11 @@ std::int64_t BucketExchange::add(std::string name, Tensor gradient) {
 
 std::vector<std::string> BucketExchange::description() const {
   std::vector<std::string> lines;
-  for (const Entry& entry : entries_) lines.push_back(entry.name + " " + describe(entry.gradient));
   lines.push_back("options bucket_bytes " + std::to_string(options_.bucket_bytes) +
                   ", first_bucket_bytes " + std::to_string(options_.first_bucket_bytes) +
                   ", averaging " + averaging_name(options_.averaging) + ", order " +
                   (options_.order == SumOrder::ranks ? "ranks" : "fastest"));
+  for (const Entry& entry : entries_) lines.push_back(entry.name + " " + describe(entry.gradient));
   return lines;
 }
 

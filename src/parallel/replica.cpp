@@ -16,13 +16,12 @@ namespace {
 std::vector<std::string> description(const ParameterList& parameters,
                                      const std::vector<NamedBuffer>& buffers,
                                      const std::vector<std::string>& options) {
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = options;
   for (const auto& [name, parameter] : parameters)
     lines.push_back("parameter " + name + " " + describe(parameter.value()) +
                     (parameter.frozen() ? " frozen" : ""));
   for (const auto& [name, buffer] : buffers)
     lines.push_back("buffer " + name + " " + describe(buffer->value()));
-  lines.insert(lines.end(), options.begin(), options.end());
   return lines;
 }
 
@@ -215,7 +214,10 @@ Replica::~Replica() = default;
 const ParameterList& Replica::parameters() const noexcept { return state_->parameters; }
 const Communicator& Replica::ranks() const noexcept { return state_->exchange.ranks(); }
 Device Replica::device() const noexcept { return state_->device; }
-void Replica::set_sample_count(double samples) { state_->exchange.set_sample_count(samples); }
+void Replica::set_sample_count(double samples) {
+  if (state_->exchange.complete()) state_->wait();  // the step before is over
+  state_->exchange.set_sample_count(samples);
+}
 void Replica::synchronize() { state_->synchronize(); }
 void Replica::set_divisor(double divisor) {
   if (!(divisor > 0))
