@@ -32,7 +32,7 @@ IMPLEMENTATIONS = ("backend/cpu", "backend/cuda", "comm/mpi", "comm/nccl")
 # Folder -> the foreign headers that its files may include.
 FOREIGN = {
     "include/lockstep/interop": r"mpi\.h|cuda_runtime(_api)?\.h|torch/.*",
-    "src/backend/cpu": r"Eigen/.*|(mkl_)?cblas\.h|(mkl|openblas_config)\.h|.*intrin\.h",
+    "src/backend/cpu": r"sanitizer/.*|Eigen/.*|(mkl_)?cblas\.h|(mkl|openblas_config)\.h|.*intrin\.h",
     "src/backend/cuda": r"cuda.*|cublas.*",
     "src/comm/mpi": r"mpi\.h",
     "src/comm/nccl": r"nccl\.h|mpi\.h|cuda_runtime(_api)?\.h",
