@@ -32,7 +32,8 @@ IMPLEMENTATIONS = ("backend/cpu", "backend/cuda", "comm/mpi", "comm/nccl")
 # Folder -> the foreign headers that its files may include.
 FOREIGN = {
     "include/lockstep/interop": r"mpi\.h|cuda_runtime(_api)?\.h|torch/.*",
-    "src/backend/cpu": r"sanitizer/.*|Eigen/.*|(mkl_)?cblas\.h|(mkl|openblas_config)\.h|.*intrin\.h",
+    "src/backend/cpu": r"Eigen/.*|(mkl_)?cblas\.h|(mkl|openblas_config)\.h|.*intrin\.h|"
+                       r"sanitizer/.*\.h",
     "src/backend/cuda": r"cuda.*|cublas.*",
     "src/comm/mpi": r"mpi\.h",
     "src/comm/nccl": r"nccl\.h|mpi\.h|cuda_runtime(_api)?\.h",
@@ -55,12 +56,14 @@ MAXIMUM_HEADER_LINES = 200
 
 def files_of(root):
     """Paths of the files of the checkout; of all files where there is no git."""
-    git = subprocess.run(
-        ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        capture_output=True, check=False)
-    if git.returncode == 0 and git.stdout:
+    try:
+        git = subprocess.run(
+            ["git", "-C", root, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            capture_output=True, check=True)
         paths = git.stdout.decode().split("\0")
-    else:
+    except (OSError, subprocess.CalledProcessError):
+        paths = []
+    if not any(paths):
         paths = [os.path.relpath(os.path.join(folder, name), root)
                  for folder, _, names in os.walk(root) for name in names]
         paths = [path for path in paths if not path.startswith(("build/", ".git/"))]

@@ -49,12 +49,12 @@ cmake --build "$root/build/release" --parallel "$jobs" --target fashion_mnist
 
 launch=(mpirun -np "$ranks")
 # In a batch job the scheduler says where the ranks go, and mpirun is left alone.
-if [[ -z ${SLURM_JOB_ID:-}${PBS_JOBID:-} ]] && mpirun --version 2>/dev/null | grep -q "Open MPI"; then
+if [[ -z ${SLURM_JOB_ID:-}${PBS_JOBID:-} && $(mpirun --version 2>/dev/null) == *"Open MPI"* ]]; then
   launch+=(--mca btl "self,vader")  # one machine: shared memory, and no port is opened
   slots=$(slot_count)
   if ((ranks > slots)); then
-    echo "demo: $ranks ranks on $slots core(s): adding --oversubscribe, so that ranks share cores." \
-      "It works, but more ranks than cores do not train faster."
+    echo "demo: $ranks ranks on $slots core(s): adding --oversubscribe, so that ranks share" \
+      "cores. It works, but more ranks than cores do not train faster."
     launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
   fi
 fi

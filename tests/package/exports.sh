@@ -15,4 +15,4 @@ foreign=$(grep -vE "$own" "$scratch/exported" | grep -vE "$standard" || true)
 leaked=$(grep -E "$standard" "$scratch/exported" | grep -iE 'lockstep|eigen' || true)
 [[ -z $foreign ]] || fail "exported, but not lockstep's own:"$'\n'"$(c++filt <<<"$foreign")"
 [[ -z $leaked ]] || fail "exported over private types:"$'\n'"$(c++filt <<<"$leaked")"
-echo "$(grep -cE "$own" "$scratch/exported") symbols of lockstep, $(wc -l <"$scratch/exported") in all"
+echo "$(grep -cE "$own" "$scratch/exported") of $(wc -l <"$scratch/exported") are lockstep's own"
