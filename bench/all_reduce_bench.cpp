@@ -129,7 +129,7 @@ int main(int argc, char** argv) {
     CLI::App app{"Measures all_reduce beside MPI_Allreduce.", "all_reduce_bench"};
     bench::add_options(app, options);
     app.add_option("--largest", largest, "bytes of the largest message")
-        ->check(CLI::PositiveNumber);
+        ->check(common::whole_number_from(1));
     if (const auto status = common::parse(app, argc, argv, env)) return *status;
 
     bench::Report report(env, "all_reduce",

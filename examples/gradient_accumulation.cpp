@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
                  "gradient_accumulation"};
     common::add_training_options(app, options);
     app.add_option("--accumulate", accumulate, "micro-batches to one optimizer step")
-        ->check(CLI::PositiveNumber);
+        ->check(common::whole_number_from(1));
     if (const auto status = common::parse(app, argc, argv, env)) return *status;
     common::apply(options, env);
 

@@ -33,7 +33,7 @@ std::string padded(const std::string& text, const std::string& title) {
 void add_options(CLI::App& app, Options& options) {
   app.option_defaults()->always_capture_default();
   app.add_option("--repetitions", options.repetitions, "measurements per row; the median is shown")
-      ->check(CLI::PositiveNumber);
+      ->check(common::whole_number_from(1));
   app.add_option("--json", options.json, "file to write the table to");
 }
 

@@ -18,6 +18,9 @@ struct TrainingOptions {
   std::string device = "auto";
 };
 
+/// For options: a whole number of at least that.
+CLI::Validator whole_number_from(std::int64_t smallest);
+
 /// --epochs, --batch-size, --seed and --device, with the values in `options` as defaults.
 void add_training_options(CLI::App& app, TrainingOptions& options);
 

@@ -28,6 +28,10 @@ class Random {
   /// offset + j, whatever the dtype.
   virtual void normal(DType dtype, const RandomPosition& position, void* result, std::int64_t count,
                       Queue queue) = 0;
+  /// 1 with the given probability in [0, 1], else 0: element i is 1 where word i % 4 of block
+  /// offset + i / 4 is below ceil(probability * 2^32), in every dtype.
+  virtual void bernoulli(DType dtype, const RandomPosition& position, double probability,
+                         void* result, std::int64_t count, Queue queue) = 0;
 };
 
 }  // namespace lockstep::inline v0::backend

@@ -85,6 +85,18 @@ Tensor normal(const Shape& shape, DType dtype, Generator& generator, Device devi
   return result;
 }
 
+Tensor bernoulli(const Shape& shape, double probability, DType dtype, Generator& generator,
+                 Device device) {
+  if (!(probability >= 0 && probability <= 1))
+    throw InvalidUsage("bernoulli: " + std::to_string(probability) + " is no probability");
+  Tensor result = empty(shape, dtype, device);
+  const std::int64_t count = shape.element_count();
+  backend::backend_for(device).random.bernoulli(dtype, reserved_position(generator, count),
+                                                probability, result.mutable_raw_data(), count,
+                                                backend::current_queue(device));
+  return result;
+}
+
 Tensor randn(const Shape& shape, DType dtype, Device device) {
   return normal(shape, dtype, default_generator(), device);
 }

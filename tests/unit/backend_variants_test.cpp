@@ -203,11 +203,13 @@ TEST_CASE("random numbers have the same bits in every variant") {
   for (const DType dtype : kFloats)
     for (const std::int64_t count : kOddSizes)
       CHECK(same_in_all_variants([&] {
-        std::vector<unsigned char> result(static_cast<std::size_t>(2 * count * byte_size(dtype)));
+        std::vector<unsigned char> result(static_cast<std::size_t>(3 * count * byte_size(dtype)));
         const RandomPosition position{42, 3, 0xfffffffe};
+        const std::size_t third = result.size() / 3;
         cpu_backend().random.uniform(dtype, position, -1, 3, result.data(), count, kQueue);
-        cpu_backend().random.normal(dtype, position, result.data() + result.size() / 2, count,
-                                    kQueue);
+        cpu_backend().random.normal(dtype, position, result.data() + third, count, kQueue);
+        cpu_backend().random.bernoulli(dtype, position, 0.4, result.data() + 2 * third, count,
+                                       kQueue);
         return result;
       }));
 }

@@ -37,6 +37,33 @@ TEST_CASE("the elements of a uniform draw are the words of the blocks at its pos
   CHECK(generator.offset() == 105);
 }
 
+TEST_CASE("a mask is 1 where the word of the element is below the probability") {
+  constexpr double kProbability = 0.3;
+  ls::Generator generator(7, 9);
+  generator.set_offset(100);
+  const auto mask = ls::bernoulli({1003}, kProbability, ls::DType::float32, generator).to_vector();
+  CHECK(generator.offset() == 100 + 251);
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const std::uint32_t word = ls::philox(7, 100 + i / 4, 9)[i % 4];
+    CHECK(mask[i] == (word < kProbability * 0x1p32 ? 1.0F : 0.0F));
+  }
+  ls::Generator same(7, 9);
+  same.set_offset(100);
+  CHECK(ls::bernoulli({1003}, kProbability, ls::DType::float64, same).to_vector() == mask);
+}
+
+TEST_CASE("masks of probability 0 and 1 are exact, and others are refused") {
+  ls::Generator generator(1);
+  const auto all = [&](double probability) {
+    return ls::bernoulli({5000}, probability, ls::DType::float32, generator).to_vector();
+  };
+  CHECK(all(0) == std::vector<float>(5000, 0.0F));
+  CHECK(all(1) == std::vector<float>(5000, 1.0F));
+  CHECK_THROWS_AS(all(1.5), ls::InvalidUsage);
+  CHECK_THROWS_AS(all(-0.1), ls::InvalidUsage);
+  CHECK_THROWS_AS(all(std::nan("")), ls::InvalidUsage);
+}
+
 TEST_CASE("uniform values stay below the upper end, also where rounding would reach it") {
   ls::Generator generator(1);
   for (const auto& value :

@@ -50,6 +50,10 @@ LOCKSTEP_API Tensor uniform(const Shape& shape, double low, double high, DType d
 /// Normal with mean 0 and standard deviation 1 (Box-Muller).
 LOCKSTEP_API Tensor normal(const Shape& shape, DType dtype, Generator& generator,
                            Device device = {});
+/// A mask: 1 with the given probability, else 0; the same in every dtype. @throws InvalidUsage
+/// outside [0, 1]
+LOCKSTEP_API Tensor bernoulli(const Shape& shape, double probability, DType dtype,
+                              Generator& generator, Device device = {});
 /// Normal, float32, from the default generator.
 LOCKSTEP_API Tensor randn(const Shape& shape, DType dtype = DType::float32, Device device = {});
 

@@ -50,4 +50,15 @@ void CpuRandom::normal(DType dtype, const RandomPosition& position, void* result
   });
 }
 
+void CpuRandom::bernoulli(DType dtype, const RandomPosition& position, double probability,
+                          void* result, std::int64_t count, Queue) {
+  const auto threshold = static_cast<std::uint64_t>(std::ceil(probability * 0x1p32));
+  with_float_type("bernoulli", dtype, [&]<class T>(Type<T>) {
+    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
+      kernels_for<T>().random->bernoulli(place_of(position, begin, 4), threshold,
+                                         static_cast<T*>(result) + begin, end - begin);
+    });
+  });
+}
+
 }  // namespace lockstep::inline v0::backend::cpu

@@ -11,6 +11,8 @@ class CpuRandom final : public Random {
                std::int64_t count, Queue queue) override;
   void normal(DType dtype, const RandomPosition& position, void* result, std::int64_t count,
               Queue queue) override;
+  void bernoulli(DType dtype, const RandomPosition& position, double probability, void* result,
+                 std::int64_t count, Queue queue) override;
 };
 
 }  // namespace lockstep::inline v0::backend::cpu

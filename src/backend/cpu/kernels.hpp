@@ -102,6 +102,9 @@ struct RandomKernels {
   void (*uniform)(const RandomPlace& place, const UniformRange<T>& range, T* result,
                   std::int64_t count);
   void (*normal)(const RandomPlace& place, T* result, std::int64_t count);
+  /// 1 where the word of the element is below the threshold (at most 2^32), else 0.
+  void (*bernoulli)(const RandomPlace& place, std::uint64_t threshold, T* result,
+                    std::int64_t count);
 };
 
 struct ProductShape {

@@ -5,6 +5,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include <lockstep/core/error.hpp>
 #include "comm/mpi/finalize_guard.hpp"
@@ -85,6 +86,42 @@ void Engine::stop() noexcept {
 void Engine::add(const std::shared_ptr<Group>& group) {
   const Lock lock(mutex_);
   groups_.push_back(group);
+}
+
+void Engine::retire(Group& group) noexcept {
+  const Lock lock(mutex_);
+  group.retired = true;
+}
+
+std::string Engine::retired() {
+  const Lock lock(mutex_);
+  std::string ids;
+  for (const auto& group : groups_) {
+    const bool busy = std::any_of(operations_.begin(), operations_.end(), [&](const auto& other) {
+      return &other->group() == group.get();
+    });
+    if (group->retired && !group->failure && !busy)
+      ids.append(reinterpret_cast<const char*>(&group->id), sizeof group->id);
+  }
+  return ids;
+}
+
+void Engine::free_retired(const std::vector<std::string>& lists) {
+  std::unordered_map<std::uint64_t, int> holders;
+  for (const std::string& ids : lists)
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= ids.size();
+         at += sizeof(std::uint64_t)) {
+      std::uint64_t id = 0;
+      std::memcpy(&id, ids.data() + at, sizeof id);
+      ++holders[id];
+    }
+  const Lock lock(mutex_);
+  std::erase_if(groups_, [&](const std::shared_ptr<Group>& group) {
+    const auto found = holders.find(group->id);
+    if (found == holders.end() || found->second != group->size) return false;
+    free_communicators(*group);
+    return true;
+  });
 }
 
 void Engine::require_alive(const Group& group, Verb verb) const {
@@ -271,11 +308,9 @@ void Engine::close() {
   }
   unguard(*this);
   stop();
-  for (const auto& group : groups_)
-    for (MPI_Comm* communicator : {&group->data, &group->control, &group->messages})
-      check(MPI_Comm_free(communicator), "MPI_Comm_free");
+  for (const auto& group : groups_) free_communicators(*group);
   MPI_Comm notices = notices_.communicator();
-  check(MPI_Comm_free(&notices), "MPI_Comm_free");
+  MPI_Comm_free(&notices);
 }
 
 }  // namespace lockstep::inline v0::detail::mpi

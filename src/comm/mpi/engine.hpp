@@ -41,6 +41,13 @@ class Engine {
   Engine& operator=(const Engine&) = delete;
 
   void add(const std::shared_ptr<Group>& group);
+  /// Its last handle is gone. Its MPI communicators stay until its ranks meet again.
+  void retire(Group& group) noexcept;
+  /// The ids of the retired groups with nothing in flight, as bytes for the other ranks.
+  std::string retired();
+  /// Given these bytes of ranks that are here together: frees the groups that all their ranks have
+  /// retired.
+  void free_retired(const std::vector<std::string>& lists);
 
   /// Numbers and posts it. @throws CommunicationError if the group is dead, or dies of it
   void submit(const std::shared_ptr<Operation>& operation);

@@ -54,6 +54,11 @@ std::shared_ptr<Group> make_group(MPI_Comm parent, std::uint64_t id, std::vector
   return group;
 }
 
+void free_communicators(Group& group) noexcept {
+  for (MPI_Comm* communicator : {&group.data, &group.control, &group.messages})
+    if (*communicator != MPI_COMM_NULL) MPI_Comm_free(communicator);
+}
+
 std::uint64_t child_id(const Group& parent, int color) noexcept {
   return mix(mix(parent.id + static_cast<std::uint64_t>(parent.children)) +
              static_cast<std::uint64_t>(color));

@@ -53,6 +53,7 @@ struct Group {
   std::int64_t library_posted = 0;  // and handed to it, in order
   std::int64_t children = 0;        // communicators that came from this one
   std::int64_t step = -1;
+  bool retired = false;  // no handle refers to it any more
   std::optional<Failure> failure;
   std::vector<Report> reports;    // by rank
   std::deque<Call> latest_calls;  // of the data plane, the last one made at the back
@@ -67,6 +68,8 @@ struct Group {
 /// Collective: takes three communicators of its own from `parent`, which is not kept.
 std::shared_ptr<Group> make_group(MPI_Comm parent, std::uint64_t id, std::vector<int> family_ranks,
                                   std::chrono::milliseconds timeout);
+/// Collective over its ranks.
+void free_communicators(Group& group) noexcept;
 /// The id of the next group that comes from `parent`, the same on all ranks with this color.
 std::uint64_t child_id(const Group& parent, int color) noexcept;
 

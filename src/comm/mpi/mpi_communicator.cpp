@@ -162,7 +162,8 @@ std::shared_ptr<CommunicatorBackend> MpiCommunicator::derive(MPI_Comm parent, st
 }
 
 std::shared_ptr<CommunicatorBackend> MpiCommunicator::duplicate() {
-  gather(Verb::duplicate, {});  // a rank that is missing is a deadline here, not a hang in MPI
+  // A rank that is missing is a deadline here, not a hang in MPI.
+  engine_->free_retired(gather(Verb::duplicate, engine_->retired()));
   const std::uint64_t id = child_id(*group_, 0);
   ++group_->children;
   return derive(group_->control, id, group_->family_ranks);
@@ -172,7 +173,7 @@ std::shared_ptr<CommunicatorBackend> MpiCommunicator::split(int color, int key) 
   const Wish own{color, key};
   std::string bytes(sizeof own, '\0');
   std::memcpy(bytes.data(), &own, sizeof own);
-  const auto all = gather(Verb::split, bytes);
+  const auto all = gather(Verb::split, bytes + engine_->retired());
   const std::uint64_t id = child_id(*group_, color + 1);
   ++group_->children;
 
@@ -187,6 +188,9 @@ std::shared_ptr<CommunicatorBackend> MpiCommunicator::split(int color, int key) 
     colors.push_back(wish.color);
     if (wish.color == color) members.emplace_back(wish.key, other);
   }
+  std::vector<std::string> retired;
+  for (const std::string& other : all) retired.push_back(other.substr(sizeof own));
+  engine_->free_retired(retired);
   if (!groups_of_several) return alone();
   MPI_Comm part = MPI_COMM_NULL;
   const bool several = members.size() > 1;

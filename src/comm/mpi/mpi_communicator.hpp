@@ -14,6 +14,9 @@ class MpiCommunicator final : public CommunicatorBackend {
       : engine_(std::move(engine)), group_(std::move(group)) {
     engine_->add(group_);
   }
+  ~MpiCommunicator() override { engine_->retire(*group_); }
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
 
   int rank() const noexcept override { return group_->rank; }
   int size() const noexcept override { return group_->size; }

@@ -97,9 +97,23 @@ void normal(const RandomPlace& place, T* result, std::int64_t count) {
   }
 }
 
+template <class T>
+void bernoulli(const RandomPlace& place, std::uint64_t threshold, T* result, std::int64_t count) {
+  for (std::int64_t begin = 0; begin < count; begin += 4 * kBatch) {
+    Batch batch;
+    T values[4 * kBatch];
+    fill_batch(place, begin / 4, batch);
+    for (std::int64_t i = 0; i < kBatch; ++i)
+      for (int word = 0; word < 4; ++word)
+        values[4 * i + word] = batch.words[word][i] < threshold ? T{1} : T{0};
+    const std::int64_t left = count - begin < 4 * kBatch ? count - begin : 4 * kBatch;
+    for (std::int64_t i = 0; i < left; ++i) result[begin + i] = values[i];
+  }
+}
+
 }  // namespace
 
-const RandomKernels<float> kRandom32 = {uniform<float>, normal<float>};
-const RandomKernels<double> kRandom64 = {uniform<double>, normal<double>};
+const RandomKernels<float> kRandom32 = {uniform<float>, normal<float>, bernoulli<float>};
+const RandomKernels<double> kRandom64 = {uniform<double>, normal<double>, bernoulli<double>};
 
 }  // namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT
