@@ -83,6 +83,16 @@ T& keep(T value) {
   return *owner;
 }
 
+/// Of a communicator made now, so that left-over ones can be counted: MPI gives out the lowest one
+/// that is free.
+int communicator_number() {
+  MPI_Comm probe = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &probe);
+  const int number = static_cast<int>(MPI_Comm_c2f(probe));
+  MPI_Comm_free(&probe);
+  return number;
+}
+
 void subsets() {
   HostTraffic host;
   MPI_Comm parity = MPI_COMM_NULL;
@@ -169,6 +179,16 @@ void many() {
     reduce(env.ranks().duplicate());
     env.close();
   }
+  // Duplicates that nobody holds are given back by the next one.
+  auto env = ls::mpi::environment(MPI_COMM_WORLD);
+  int before = 0, after = 0;
+  for (int round = 0; round < 300; ++round) {
+    const ls::Communicator other = env.ranks().duplicate();
+    reduce(other);
+    after = communicator_number();
+    if (round == 10) before = after;
+  }
+  require(after == before, "communicators of MPI are left over");
   host.finish();
 }
 
