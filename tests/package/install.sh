@@ -9,9 +9,9 @@ prefix=$scratch/$2
 rm -rf "$prefix"
 cmake --install "$build" --prefix "$prefix"
 
-(cd "$source/include" && find lockstep -name '*.hpp' | sort) >"$scratch/expected headers"
-(cd "$prefix/include" && find . -type f | sed 's|^\./||' | sort) >"$scratch/installed headers"
-diff "$scratch/expected headers" "$scratch/installed headers" || fail "the headers differ"
+(cd "$source/include" && find lockstep -name '*.hpp' | sort) >"$scratch/$2 expected"
+(cd "$prefix/include" && find . -type f | sed 's|^\./||' | sort) >"$scratch/$2 installed"
+diff "$scratch/$2 expected" "$scratch/$2 installed" || fail "the headers differ"
 
 # The package can be moved: no file of it names a folder of this machine.
 if grep -rnF -e "$source" -e "$scratch" -e "$build" "$prefix"/lib*/cmake "$prefix"/lib/*/cmake \

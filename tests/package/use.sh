@@ -18,7 +18,7 @@ if ((${#mpirun[@]} > 0)); then on_ranks 2 "$build/consumer" 2; fi
 
 # An unlike version is refused.
 if configure "$here/consumer" "$build 9" -DCMAKE_PREFIX_PATH="$moved" -DWANTED=9.0 \
-  >"$scratch/refused" 2>&1; then
+  >"$build refused" 2>&1; then
   fail "version 9.0 was accepted"
 fi
-grep -q 'compatible with requested version "9.0"' "$scratch/refused" || fail "wrong message"
+grep -q 'compatible with requested version "9.0"' "$build refused" || fail "wrong message"
