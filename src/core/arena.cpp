@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;  // bytes
 
+/// One line behind the trainable parameters, for the words that a replica exchanges with each step.
+std::int64_t step_words(DType dtype) { return kAlignment / byte_size(dtype); }
+
 std::int64_t padded(std::int64_t count, DType dtype) {
   const std::int64_t per_line = kAlignment / byte_size(dtype);
   return (count + per_line - 1) / per_line * per_line;
@@ -22,6 +25,9 @@ std::int64_t padded(std::int64_t count, DType dtype) {
 void check_movable(const NamedParameter& named) {
   const auto& impl = named.parameter.value().impl();
   const std::string subject = "packing parameter " + named.name + ": ";
+  if (impl->dtype != DType::float32 && impl->dtype != DType::float64)
+    throw InvalidUsage(subject + "it is " + name(impl->dtype) +
+                       "; parameters are float32 or float64, convert with to()");
   if (impl->storage->borrowed)
     throw InvalidUsage(subject +
                        "its value is borrowed memory, which would no longer be seen; clone() it");
@@ -40,52 +46,78 @@ std::vector<const NamedParameter*> arena_order(const std::vector<const NamedPara
   return order;
 }
 
-std::shared_ptr<Arena> pack_one(const std::vector<const NamedParameter*>& list, DType dtype,
-                                Device device) {
-  const auto order = arena_order(list);
+/// Memory for these parameters; nothing is moved yet.
+struct Plan {
+  std::shared_ptr<Arena> arena;
+  std::vector<const NamedParameter*> order;
+};
+
+Plan make_plan(const std::vector<const NamedParameter*>& list, DType dtype, Device device) {
+  Plan plan{nullptr, arena_order(list)};
   std::int64_t total = 0;
-  for (const NamedParameter* named : order)
+  for (const NamedParameter* named : plan.order) {
     total += padded(named->parameter.value().element_count(), dtype);
-  auto arena = std::make_shared<Arena>(dtype, device, total);
+    const auto& impl = named->parameter.value().impl();
+    if (impl->leaf != nullptr) continue;  // frozen from the start
+    impl->leaf = std::make_shared<Leaf>(impl->shape, dtype, device);
+    impl->leaf->enabled = false;
+  }
+  total += step_words(dtype);
+  plan.arena = std::make_shared<Arena>(dtype, device, total);
+  plan.arena->entries.reserve(plan.order.size());
+  return plan;
+}
+
+void move_in(const Plan& plan) {
+  const auto& [arena, order] = plan;
+  const DType dtype = arena->dtype();
   std::int64_t begin = 0;
+  arena->words_begin = -1;
   for (const NamedParameter* named : order) {
     const auto& impl = named->parameter.value().impl();
+    if (arena->words_begin < 0 && !impl->leaf->enabled) {
+      arena->words_begin = begin;
+      begin += step_words(dtype);
+    }
     const std::int64_t count = impl->shape.element_count();
     const std::int64_t end = begin + padded(count, dtype);
     Tensor place = slice_of(arena->values, begin, count);
-    place.copy_from(make_tensor(impl->storage, Shape{count}, dtype));
+    place.copy_from(make_tensor(impl->storage, Shape{count}, dtype).to(arena->device()));
     impl->storage = place.impl()->storage;
-    if (impl->leaf == nullptr) {  // frozen from the start
-      impl->leaf = std::make_shared<Leaf>(impl->shape, dtype, device);
-      impl->leaf->enabled = false;
-    }
-    impl->leaf->keep_arena = arena;
-    impl->leaf->arena = arena.get();
-    impl->leaf->arena_index = arena->entries.size();
-    arena->entries.push_back({named->name, impl->leaf.get(), impl->storage, begin, count, end});
+    const Tensor gradient = slice_of(arena->gradients, begin, count);
+    Leaf& leaf = *impl->leaf;
+    leaf.move_to(make_tensor(gradient.impl()->storage, impl->shape, dtype));
+    leaf.keep_arena = arena;
+    leaf.arena = arena.get();
+    leaf.arena_index = arena->entries.size();
+    arena->entries.push_back({named->name, &leaf, impl->storage, begin, count, end});
     begin = end;
   }
-  return arena;
-}
-
-/// Gradients come second, so that the memory of the old values is free again by then.
-void add_gradients(const std::shared_ptr<Arena>& arena) {
-  arena->gradients = arena->companion();
-  for (const ArenaEntry& entry : arena->entries) {
-    const Tensor flat = slice_of(arena->gradients, entry.begin, entry.count);
-    entry.leaf->move_to(make_tensor(flat.impl()->storage, entry.leaf->shape(), arena->dtype()));
-  }
+  if (arena->words_begin < 0) arena->words_begin = begin;
 }
 
 }  // namespace
 
 Arena::Arena(DType dtype, Device device, std::int64_t count)
-    : values(zeros(Shape{count}, dtype, device)) {}
+    : values(zeros(Shape{count}, dtype, device)), gradients(zeros(Shape{count}, dtype, device)) {}
 
 Tensor Arena::companion() const { return zeros(Shape{count()}, dtype(), device()); }
 
 void Arena::wait() {
+  if (abandoned && any_filled())
+    throw InvalidUsage("the replica of parameter " + entries.front().name +
+                       " went away while its gradients were being exchanged, so they are of no "
+                       "use; zero them and run backward again");
   if (listener != nullptr) listener->wait();
+}
+
+void Arena::begin_backward() {
+  settle();
+  clear_abandoned();
+}
+
+void Arena::clear_abandoned() {
+  if (abandoned) std::exchange(abandoned, nullptr)();
 }
 
 void Arena::settle() {
@@ -119,17 +151,17 @@ std::vector<std::shared_ptr<Arena>> pack(const ParameterList& parameters, Device
     check_movable(named);
     loose.push_back(&named);
   }
-  std::vector<std::shared_ptr<Arena>> fresh;
+  std::vector<Plan> plans;
   while (!loose.empty()) {
     const DType dtype = loose.front()->parameter.value().dtype();
     const auto rest = std::stable_partition(
         loose.begin(), loose.end(),
         [&](const NamedParameter* named) { return named->parameter.value().dtype() == dtype; });
-    fresh.push_back(pack_one({loose.begin(), rest}, dtype, device));
+    plans.push_back(make_plan({loose.begin(), rest}, dtype, device));
     loose.erase(loose.begin(), rest);
   }
-  if (!fresh.empty()) backend::backend_for(device).memory.trim();
-  for (const auto& arena : fresh) add_gradients(arena);
+  for (const Plan& plan : plans) move_in(plan);
+  if (!plans.empty()) backend::backend_for(device).memory.trim();
 
   std::vector<std::shared_ptr<Arena>> arenas;
   for (const auto& named : parameters) {

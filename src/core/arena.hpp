@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,15 +36,25 @@ class Arena {
   Tensor values;
   Tensor gradients;
   std::vector<ArenaEntry> entries;
+  /// Where a line (64 bytes) lies that belongs to no parameter: behind the trainable ones, so that
+  /// it travels with the last bucket.
+  std::int64_t words_begin = 0;
   /// Still to be multiplied into the gradients; applied exactly once, by whoever needs it first.
   double factor = 1;
   GradientListener* listener = nullptr;
+  /// Set when the listener went away while gradients were being exchanged: waits for what is in
+  /// flight. Until the gradients are zeroed, nobody can use them.
+  std::function<void()> abandoned;
 
   DType dtype() const { return values.dtype(); }
   Device device() const { return values.device(); }
   std::int64_t count() const { return values.element_count(); }
-  /// Waits for an exchange in flight.
+  /// Waits for an exchange in flight. @throws InvalidUsage if the exchange was abandoned
   void wait();
+  /// Before a backward writes, where there is no listener.
+  void begin_backward();
+  /// Waits for what an earlier listener left in flight, and forgets it.
+  void clear_abandoned();
   /// wait(), then applies the factor: afterwards the gradients in memory are final.
   void settle();
   /// Called when an entry was cleared: without any gradient left there is nothing to apply the

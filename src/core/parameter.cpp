@@ -18,7 +18,7 @@ Parameter Parameter::share() const {
 
 Parameter Parameter::clone() const {
   if (!defined()) return {};
-  Parameter other(value_.clone());
+  Parameter other(value_.detach().clone());
   if (frozen()) other.freeze();
   return other;
 }

@@ -24,7 +24,7 @@ class Backward {
  public:
   Backward(const Tensor& root, bool retain_graph) : retain_graph_(retain_graph) {
     collect(slot_of(root));
-    for (Leaf* leaf : leaves_) note_listener(leaf->arena);
+    for (const auto& leaf : leaves_) note_listener(leaf->arena);
   }
 
   void run(GradientSlot& root, Tensor gradient) {
@@ -33,12 +33,15 @@ class Backward {
       root.give(std::move(gradient));
       if (Leaf* leaf = root.as_leaf()) finish_contribution(*leaf);
       for (const auto& node : nodes_) step(*node);
+      while (!begun_.empty()) {
+        begun_.back()->end_backward();
+        begun_.pop_back();
+      }
     } catch (...) {
       for (const auto& node : nodes_) node->take_gradient();
-      for (GradientListener* listener : listeners_) listener->abandon_backward();
+      abandon();
       throw;
     }
-    for (GradientListener* listener : listeners_) listener->end_backward();
   }
 
  private:
@@ -49,7 +52,7 @@ class Backward {
       std::shared_ptr<GradientSlot> slot = std::move(stack.back());
       stack.pop_back();
       if (Leaf* leaf = slot->as_leaf()) {
-        if (leaf->pending++ == 0) leaves_.push_back(leaf);
+        if (leaf->pending++ == 0) leaves_.push_back(std::static_pointer_cast<Leaf>(slot));
         continue;
       }
       Node* node = slot->as_node();
@@ -90,14 +93,22 @@ class Backward {
 
   void begin() {
     try {
-      for (GradientListener* listener : listeners_) listener->begin_backward();
+      for (GradientListener* listener : listeners_) {
+        listener->begin_backward();
+        begun_.push_back(listener);
+      }
       for (Arena* arena : arenas_)
-        if (arena->listener == nullptr) arena->settle();
+        if (arena->listener == nullptr) arena->begin_backward();
     } catch (...) {
       reset_pending();
-      for (GradientListener* listener : listeners_) listener->abandon_backward();
+      abandon();
       throw;
     }
+  }
+
+  void abandon() noexcept {
+    for (GradientListener* listener : begun_) listener->abandon_backward();
+    begun_.clear();
   }
 
   void step(Node& node) {
@@ -115,7 +126,7 @@ class Backward {
   }
 
   void reset_pending() noexcept {
-    for (Leaf* leaf : leaves_) leaf->pending = 0;
+    for (const auto& leaf : leaves_) leaf->pending = 0;
   }
 
  public:
@@ -126,9 +137,11 @@ class Backward {
  private:
   bool retain_graph_;
   std::vector<std::shared_ptr<Node>> nodes_;
-  std::vector<Leaf*> leaves_;
+  std::vector<std::shared_ptr<Leaf>>
+      leaves_;  // the tape may be their last owner, and is released on the way
   std::vector<Arena*> arenas_;
   std::vector<GradientListener*> listeners_;
+  std::vector<GradientListener*> begun_;  // and not ended
 };
 
 }  // namespace
@@ -188,7 +201,8 @@ void Saved::check(const char* operation) const {
   if (storage_ != nullptr && storage_->version != version_)
     throw InvalidUsage(std::string("backward of ") + operation + ": a value of shape " +
                        to_string(shape_) +
-                       " that it needs was written to after the forward pass; clone() it before");
+                       " that it needs was written to after the forward pass; use a clone() of it "
+                       "in the forward pass");
 }
 
 std::shared_ptr<GradientSlot> slot_of(const Tensor& tensor) {
@@ -206,6 +220,12 @@ bool wants_tape(std::initializer_list<const Tensor*> inputs) {
 }
 
 void attach(Tensor& result, std::shared_ptr<Node> node) { result.impl()->node = std::move(node); }
+
+GradientSlot* Node::input(std::size_t index) const noexcept {
+  GradientSlot* slot = inputs_[index].get();
+  Leaf* leaf = slot != nullptr ? slot->as_leaf() : nullptr;
+  return leaf != nullptr && !leaf->enabled ? nullptr : slot;
+}
 
 void run_backward(const Tensor& root, Tensor gradient, bool retain_graph) {
   const std::shared_ptr<GradientSlot> slot = slot_of(root);

@@ -111,8 +111,8 @@ class Node : public GradientSlot {
   /// Forgets what was saved for backward.
   virtual void release_saved() noexcept = 0;
 
-  /// The slot of an input; null if it needs no gradient.
-  GradientSlot* input(std::size_t index) const noexcept { return inputs_[index].get(); }
+  /// The slot of an input; null if it needs no gradient, or was frozen since.
+  GradientSlot* input(std::size_t index) const noexcept;
   const std::vector<std::shared_ptr<GradientSlot>>& inputs() const noexcept { return inputs_; }
   Node* as_node() noexcept override { return this; }
 

@@ -168,14 +168,6 @@ LOCKSTEP_INSTANTIATE(std::int32_t)
 LOCKSTEP_INSTANTIATE(std::uint8_t)
 #undef LOCKSTEP_INSTANTIATE
 
-Tensor Tensor::clone() const {
-  checked(*this, "clone");
-  Tensor result = empty(shape(), dtype(), device());
-  detail::backend_of(*this).memory.copy(result.impl()->data(), raw_data(), byte_count(),
-                                        detail::queue_of(*this));
-  return result;
-}
-
 Tensor Tensor::detach() const {
   return detail::make_tensor(checked(*this, "detach").storage, shape(), dtype());
 }
@@ -209,6 +201,7 @@ bool Tensor::requires_grad() const {
 
 Tensor& Tensor::set_requires_grad(bool requires_grad) {
   checked(*this, "set_requires_grad");
+  if (!requires_grad && !this->requires_grad()) return *this;
   if (impl_->node != nullptr)
     throw InvalidUsage(
         "set_requires_grad: this is the result of a recorded operation; detach() it");
@@ -235,7 +228,8 @@ void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
   if (!(gradient.shape() == shape()) || gradient.dtype() != dtype())
     throw ShapeError("backward: the gradient is " + detail::describe(gradient) + ", the tensor " +
                      detail::describe(*this));
-  detail::run_backward(*this, gradient.detach(), options.retain_graph);
+  // A copy: the gradient may be memory that this backward writes to.
+  detail::run_backward(*this, gradient.detach().clone(), options.retain_graph);
 }
 
 bool Tensor::has_gradient() const {

@@ -63,7 +63,10 @@ class GzipFile : public ByteSource {
     if (code == Z_ERRNO) fail(std::strerror(errno));
     if (code == Z_BUF_ERROR) fail("the end of the file in the middle of it (truncated?)");
     // zlib's text is "path: cause".
-    if (code != Z_OK) fail("damage, " + std::string(text).substr(path_.size() + 2));
+    const std::string prefix = path_ + ": ";
+    const std::string cause = text;
+    if (code != Z_OK)
+      fail("damage, " + (cause.rfind(prefix, 0) == 0 ? cause.substr(prefix.size()) : cause));
   }
   [[noreturn]] void fail(const std::string& found) const {
     throw FileError("[data] cannot read '" + path_ +

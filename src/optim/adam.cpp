@@ -1,5 +1,6 @@
 #include <lockstep/optim/adam.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include "optim/optimizer_state.hpp"
@@ -70,7 +71,9 @@ class AdamState final : public OptimizerState {
           backend::AdamSegment segment = options_[static_cast<std::size_t>(slot.group[i])];
           segment.step = slot.steps[i];
           return segment;
-        });
+        },
+        std::all_of(options_.begin(), options_.end(),
+                    [](const auto& group) { return group.epsilon > 0; }));
     lockstep::detail::backend_of(arena.values)
         .optimizer.adam(arena.dtype(),
                         {.values = arena.values.impl()->data(),

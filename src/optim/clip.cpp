@@ -56,9 +56,10 @@ double norm_of_waited(const ParameterList& parameters) {
     Tensor squares;
   };
   std::vector<Sum> sums;
+  LeafSet seen;
   for (const auto& named : parameters) {
     const Leaf* leaf = leaf_of(named);
-    if (leaf == nullptr) continue;
+    if (leaf == nullptr || !seen.insert(leaf).second) continue;
     const Tensor place = leaf->place().defined() ? leaf->place() : named.parameter.gradient();
     auto it = std::find_if(sums.begin(), sums.end(),
                            [&](const Sum& sum) { return sum.arena == leaf->arena; });
@@ -111,9 +112,10 @@ double clip_gradient_norm(const ParameterList& parameters, double max_norm) {
       arena->factor *= factor;  // folded into the pass of the optimizer
       whole.push_back(arena);
     }
+  LeafSet seen;
   for (const auto& named : parameters) {
     const Leaf* leaf = leaf_of(named);
-    if (leaf == nullptr) continue;
+    if (leaf == nullptr || !seen.insert(leaf).second) continue;
     if (std::find(whole.begin(), whole.end(), leaf->arena) == whole.end()) scale_one(named, factor);
   }
   return norm;

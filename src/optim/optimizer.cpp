@@ -28,7 +28,7 @@ ParameterList joined(const std::vector<ParameterList>& groups) {
 OptimizerState::OptimizerState(std::vector<ParameterList> groups)
     : parameters_(joined(groups)), group_count_(groups.size()) {
   if (parameters_.empty()) throw InvalidUsage("optimizer: there are no parameters");
-  // On the device where the values are: packing moves nothing between devices here.
+  // On the device of the first one.
   const Device device = parameters_.front().parameter.value().device();
   for (auto& arena : lockstep::detail::pack(parameters_, device)) {
     const std::size_t count = arena->entries.size();

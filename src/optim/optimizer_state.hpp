@@ -60,7 +60,7 @@ class OptimizerState {
 /// Calls make(entry index) for each due entry and joins neighbours whose segments differ in the
 /// range alone.
 template <class Segment, class Due, class Make>
-std::vector<Segment> segments_of(const Arena& arena, Due due, Make make) {
+std::vector<Segment> segments_of(const Arena& arena, Due due, Make make, bool pads = true) {
   const auto same_options = [](Segment a, const Segment& b) {
     a.begin = b.begin;
     a.end = b.end;
@@ -72,7 +72,8 @@ std::vector<Segment> segments_of(const Arena& arena, Due due, Make make) {
     const ArenaEntry& entry = arena.entries[i];
     Segment segment = make(i);
     segment.begin = entry.begin;
-    segment.end = entry.padded_end;  // padding is zero and stays zero
+    // Padding is zero and stays zero, but for 0 / 0.
+    segment.end = pads ? entry.padded_end : entry.begin + entry.count;
     if (!segments.empty() && segments.back().end == segment.begin &&
         same_options(segments.back(), segment))
       segments.back().end = segment.end;

@@ -45,7 +45,7 @@ class SgdState final : public OptimizerState {
           const SgdOptions& group = options_[static_cast<std::size_t>(slot.group[i])];
           return backend::SgdSegment{.learning_rate = group.learning_rate,
                                      .momentum = group.momentum,
-                                     .dampening = group.dampening,
+                                     .dampening = group.momentum == 0 ? 0 : group.dampening,
                                      .weight_decay = group.weight_decay,
                                      .nesterov = group.nesterov,
                                      .first_step = slot.steps[i] == 1};

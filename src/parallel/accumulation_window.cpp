@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,12 +15,18 @@ AccumulationWindow::AccumulationWindow(Replica& replica, std::int64_t micro_batc
 }
 
 bool AccumulationWindow::backward(const Tensor& loss) {
-  if (done_ == 0)
-    for (const auto& [name, parameter] : replica_->parameters())
-      if (parameter.has_gradient())
-        throw InvalidUsage("AccumulationWindow: parameter " + name +
-                           " still holds the gradient of the window before; call zero_grad() "
-                           "after step()");
+  const ParameterList& parameters = replica_->parameters();
+  const auto holder =
+      std::find_if(parameters.begin(), parameters.end(),
+                   [](const NamedParameter& named) { return named.parameter.has_gradient(); });
+  if (holder == parameters.end())
+    done_ = 0;  // somebody zeroed the gradients: the window starts anew
+  if (done_ == 0 && holder != parameters.end())
+    throw InvalidUsage("AccumulationWindow: parameter " + holder->name +
+                       " still holds the gradient of the window before; call zero_grad() after "
+                       "step()");
+  if (!replica_->synchronizing())
+    throw InvalidUsage("AccumulationWindow: it takes care of no_sync() itself; leave that out");
   if (done_ + 1 < micro_batches_) {
     const auto guard = replica_->no_sync();
     loss.backward();
@@ -27,7 +34,12 @@ bool AccumulationWindow::backward(const Tensor& loss) {
     return false;
   }
   replica_->set_divisor(static_cast<double>(micro_batches_));
-  loss.backward();
+  try {
+    loss.backward();
+  } catch (...) {
+    replica_->set_divisor(1);
+    throw;
+  }
   done_ = 0;
   return true;
 }

@@ -32,8 +32,9 @@ const char* averaging_name(Averaging averaging) {
 
 }  // namespace
 
-BucketExchange::BucketExchange(Communicator ranks, const SynchronizerOptions& options)
-    : ranks_(std::move(ranks)), options_(options) {
+BucketExchange::BucketExchange(Communicator ranks, const SynchronizerOptions& options,
+                               bool caller_averages)
+    : ranks_(std::move(ranks)), options_(options), caller_averages_(caller_averages) {
   if (options.bucket_bytes <= 0 || options.first_bucket_bytes <= 0)
     throw InvalidUsage("bucket_bytes = " + std::to_string(options.bucket_bytes) +
                        " and first_bucket_bytes = " + std::to_string(options.first_bucket_bytes) +
@@ -44,8 +45,21 @@ std::int64_t BucketExchange::add(std::string name, Tensor gradient) {
   if (committed_) throw InvalidUsage("add " + name + ": the synchronizer is committed already");
   if (!gradient.defined() || !is_floating_point(gradient.dtype()))
     throw InvalidUsage("add " + name + ": a gradient is a floating-point tensor");
+  if (gradient.impl()->storage->read_only)
+    throw InvalidUsage("add " + name + ": it borrows memory that must not be written to");
+  const bool wide = gradient.dtype() == DType::float32 || gradient.dtype() == DType::float64;
+  if (options_.averaging == Averaging::weighted && !wide)
+    throw InvalidUsage("add " + name + ": Averaging::weighted takes float32 and float64, not " +
+                       lockstep::name(gradient.dtype()) +
+                       ", which weights would overflow or round");
   entries_.push_back({std::move(name), std::move(gradient)});
   return entry_count() - 1;
+}
+
+std::int64_t BucketExchange::add_words(Tensor words) {
+  const std::int64_t id = add("words of the step", std::move(words));
+  entries_.back().scaled = false;
+  return id;
 }
 
 std::vector<std::string> BucketExchange::description() const {
@@ -58,7 +72,32 @@ std::vector<std::string> BucketExchange::description() const {
   return lines;
 }
 
+/// Gradients in the same memory would be exchanged, and divided, twice.
+void BucketExchange::check_memory() const {
+  std::vector<const Entry*> order;
+  for (const Entry& entry : entries_)
+    if (entry.gradient.element_count() > 0) order.push_back(&entry);
+  std::sort(order.begin(), order.end(), [](const Entry* a, const Entry* b) {
+    return std::less<>()(bytes_of(a->gradient), bytes_of(b->gradient));
+  });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    const Tensor& before = order[i - 1]->gradient;
+    if (bytes_of(before) + before.byte_count() > bytes_of(order[i]->gradient))
+      throw InvalidUsage("gradients " + order[i - 1]->name + " and " + order[i]->name +
+                         " lie in the same memory; add it once");
+  }
+}
+
+BucketExchange::Bucket* BucketExchange::last_bucket_of(const Tensor& like) {
+  const auto it = std::find_if(buckets_.rbegin(), buckets_.rend(), [&](const Bucket& bucket) {
+    const Tensor& gradient = entries_[bucket.entries.front()].gradient;
+    return gradient.dtype() == like.dtype() && gradient.device() == like.device();
+  });
+  return it == buckets_.rend() ? nullptr : &*it;
+}
+
 void BucketExchange::commit() {
+  check_memory();
   struct Open {
     DType dtype;
     Device device;
@@ -71,6 +110,13 @@ void BucketExchange::commit() {
       return candidate.dtype == gradient.dtype() && candidate.device == gradient.device();
     });
     if (it == open.end()) it = open.insert(it, {gradient.dtype(), gradient.device(), {}});
+    // The words of the step travel with the last bucket, however full that is.
+    if (!entries_[i].scaled && it->bucket.entries.empty())
+      if (Bucket* last = last_bucket_of(gradient)) {
+        last->entries.push_back(i);
+        last->byte_count += gradient.byte_count();
+        continue;
+      }
     it->bucket.entries.push_back(i);
     it->bucket.byte_count += gradient.byte_count();
     const std::int64_t limit =
@@ -82,39 +128,61 @@ void BucketExchange::commit() {
     if (!rest.bucket.entries.empty()) buckets_.push_back(std::move(rest.bucket));
   for (std::size_t b = 0; b < buckets_.size(); ++b) {
     for (std::size_t i : buckets_[b].entries) entries_[i].bucket = b;
-    form_flat(buckets_[b]);
+    buckets_[b].layout = layout_of(buckets_[b]);
   }
+  agree_on_layouts();
+  for (Bucket& bucket : buckets_) form_flat(bucket);
   committed_ = true;
   begin_next_step();
 }
 
+BucketExchange::Layout BucketExchange::layout_of(const Bucket& bucket) const {
+  bool by_add = true;
+  bool by_reverse_add = true;
+  const Tensor* before = nullptr;
+  for (std::size_t i : bucket.entries) {
+    const Tensor& gradient = entries_[i].gradient;
+    if (gradient.element_count() == 0) continue;
+    if (before != nullptr) {
+      const bool follows = bytes_of(*before) + before->byte_count() == bytes_of(gradient);
+      const bool precedes = bytes_of(gradient) + gradient.byte_count() == bytes_of(*before);
+      by_reverse_add = by_reverse_add && follows;
+      by_add = by_add && precedes;
+    }
+    before = &gradient;
+  }
+  return by_reverse_add ? Layout::by_reverse_add : by_add ? Layout::by_add : Layout::packed;
+}
+
+/// Memory is every rank's own affair, but what is summed must lie in the same order on all.
+void BucketExchange::agree_on_layouts() {
+  if (ranks_.size() == 1) return;
+  std::string own;
+  for (const Bucket& bucket : buckets_) own += static_cast<char>(bucket.layout);
+  for (const std::string& other : ranks_.gather_bytes(own))
+    for (std::size_t b = 0; b < buckets_.size(); ++b)
+      if (other[b] != own[b]) buckets_[b].layout = Layout::packed;
+}
+
 void BucketExchange::form_flat(Bucket& bucket) {
-  std::vector<std::size_t> order = bucket.entries;
-  std::erase_if(order, [&](std::size_t i) { return entries_[i].gradient.element_count() == 0; });
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::less<>()(bytes_of(entries_[a].gradient), bytes_of(entries_[b].gradient));
-  });
-  bucket.packed = false;
-  for (std::size_t k = 1; k < order.size(); ++k) {
-    const Tensor& before = entries_[order[k - 1]].gradient;
-    if (bytes_of(before) + before.byte_count() != bytes_of(entries_[order[k]].gradient))
-      bucket.packed = true;
+  const Tensor* first = nullptr;
+  for (std::size_t i : bucket.entries) {
+    const Tensor& gradient = entries_[i].gradient;
+    if (gradient.element_count() == 0) continue;
+    if (first == nullptr || std::less<>()(bytes_of(gradient), bytes_of(*first))) first = &gradient;
   }
   const Tensor& any = entries_[bucket.entries.front()].gradient;
-  const Shape shape{bucket.byte_count / byte_size(any.dtype())};
-  if (order.empty() || ranks_.size() == 1) {
+  if (first == nullptr || ranks_.size() == 1) {
     bucket.flat = empty(Shape{0}, any.dtype(), any.device());
-    bucket.packed = false;
+    bucket.layout = Layout::by_add;
     return;
   }
-  if (bucket.packed) {
-    bucket.flat = empty(shape, any.dtype(), any.device());
-    return;
-  }
-  const Tensor& first = entries_[order.front()].gradient;
-  bucket.flat = make_tensor(
-      part_of(bytes_of(first), bucket.byte_count, first.device(), first.impl()->storage), shape,
-      first.dtype());
+  const Shape shape{bucket.byte_count / byte_size(any.dtype())};
+  bucket.flat = bucket.layout == Layout::packed
+                    ? empty(shape, any.dtype(), any.device())
+                    : make_tensor(part_of(bytes_of(*first), bucket.byte_count, first->device(),
+                                          first->impl()->storage),
+                                  shape, first->dtype());
 }
 
 void BucketExchange::set_sample_count(double samples) {
@@ -137,12 +205,12 @@ void BucketExchange::ready(std::int64_t id) {
     throw InvalidUsage("gradient " + entry.name +
                        " became ready twice in one step; finish the step first, or accumulate "
                        "under no_sync()");
+  if (ready_count_ == 0) prepare_scale();
   entry.ready = true;
   ++ready_count_;
   --buckets_[entry.bucket].missing;
   if (ranks_.size() == 1) {
-    // Without samples the average is exactly zero, also of a NaN.
-    if (options_.averaging == Averaging::weighted && samples_ == 0) entry.gradient.fill(0);
+    if (local_scale_ == 0) entry.gradient.fill(0);  // also of a NaN
     return;
   }
   const std::size_t before = next_bucket_;
@@ -160,32 +228,42 @@ void BucketExchange::poll_sometimes() {
   next_poll_ = now + kInterval;
 }
 
+/// The first gradient of a step begins it.
+void BucketExchange::prepare_scale() {
+  if (options_.averaging != Averaging::weighted || caller_averages_) return;
+  if (!samples_)
+    throw InvalidUsage("rank " + std::to_string(ranks_.rank()) +
+                       ": Averaging::weighted needs set_sample_count() in each step, before the "
+                       "first gradient is ready");
+  local_scale_ = *samples_;
+  if (ranks_.size() == 1) return;
+  sample_sum_ = full(Shape{}, *samples_, DType::float64);
+  sample_work_ = ranks_.all_reduce(sample_sum_, ReduceOp::sum, SumOrder::ranks);
+}
+
 void BucketExchange::ready_as_zero(std::int64_t id) {
+  if (!begun() && !samples_) samples_ = 0;
   gradient(id).fill(0);
   ready(id);
 }
 
 void BucketExchange::launch(Bucket& bucket) {
-  if (options_.averaging == Averaging::weighted) weigh(bucket);
-  if (bucket.packed) copy_in(bucket);
+  if (local_scale_ != 1) scale(bucket);
+  if (bucket.layout == Layout::packed) copy_in(bucket);
   if (bucket.flat.element_count() == 0) return;
   bucket.work = ranks_.all_reduce(bucket.flat, ReduceOp::sum, options_.order);
   ++counters_.collectives;
   counters_.bytes_reduced += bucket.flat.byte_count();
 }
 
-void BucketExchange::weigh(Bucket& bucket) {
-  if (!sample_sum_.defined()) {
-    sample_sum_ = full(Shape{}, samples_, DType::float64);
-    sample_work_ = ranks_.all_reduce(sample_sum_, ReduceOp::sum, SumOrder::ranks);
-  }
+void BucketExchange::scale(Bucket& bucket) {
   for (std::size_t i : bucket.entries) {
-    Tensor& gradient = entries_[i].gradient;
-    if (samples_ == 0) {
-      gradient.fill(0);  // whatever was there, a NaN of an empty mean included
-    } else if (samples_ != 1) {
-      scale_gradient(gradient, samples_);
-    }
+    Entry& entry = entries_[i];
+    if (!entry.scaled) continue;
+    if (local_scale_ == 0)
+      entry.gradient.fill(0);  // whatever was there, a NaN of an empty mean included
+    else
+      scale_gradient(entry.gradient, local_scale_);
   }
 }
 
@@ -216,7 +294,7 @@ std::string BucketExchange::missing() const {
   std::string text;
   std::int64_t count = 0;
   for (const Entry& entry : entries_) {
-    if (entry.ready) continue;
+    if (entry.ready || !entry.scaled) continue;
     if (++count <= kNamed) text += (count == 1 ? "" : ", ") + entry.name;
   }
   if (count > kNamed) text += " and " + std::to_string(count - kNamed) + " more";
@@ -224,13 +302,11 @@ std::string BucketExchange::missing() const {
 }
 
 double BucketExchange::average_factor() {
-  const int ranks = ranks_.size();
-  if (options_.averaging == Averaging::sum) return 1;
-  if (options_.averaging == Averaging::mean) return 1.0 / ranks;
-  if (ranks == 1) return samples_ == 0 ? 0 : 1;
-  if (buckets_.empty() || !sample_sum_.defined()) return 1;
+  if (caller_averages_ || options_.averaging == Averaging::sum) return 1;
+  if (options_.averaging == Averaging::mean) return 1.0 / ranks_.size();
+  if (!sample_sum_.defined()) return 1;  // one rank: its own average
   sample_work_.wait();
-  const double sum = sample_sum_.item<double>();
+  const double sum = sample_sum_.item();
   return sum == 0 ? 0 : 1 / sum;
 }
 
@@ -238,13 +314,19 @@ double BucketExchange::finish() {
   for (Bucket& bucket : buckets_) {
     const TraceSpan span("communication", "wait for a bucket", bucket.flat.byte_count());
     bucket.work.wait();
-    if (bucket.packed) copy_out(bucket);
+    if (bucket.layout == Layout::packed) copy_out(bucket);
   }
   const double factor = average_factor();
   ++counters_.steps;
   ranks_.set_step(counters_.steps);
   begin_next_step();
   return factor;
+}
+
+std::vector<Work> BucketExchange::take_works() {
+  std::vector<Work> works;
+  for (Bucket& bucket : buckets_) works.push_back(std::exchange(bucket.work, {}));
+  return works;
 }
 
 void BucketExchange::reset() { begin_next_step(); }
@@ -257,7 +339,8 @@ void BucketExchange::begin_next_step() {
   }
   ready_count_ = 0;
   next_bucket_ = 0;
-  samples_ = 1;
+  samples_.reset();
+  local_scale_ = 1;
   sample_sum_ = {};
   sample_work_ = {};
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,15 @@ namespace lockstep::inline v0::detail {
 
 class BucketExchange {
  public:
-  /// `ranks` is this object's own.
-  BucketExchange(Communicator ranks, const SynchronizerOptions& options);
+  /// `ranks` is this object's own. `caller_averages`: buckets are summed, and the caller finds out
+  /// by what to divide.
+  BucketExchange(Communicator ranks, const SynchronizerOptions& options,
+                 bool caller_averages = false);
 
   /// Registers memory; the first added is expected to become ready last.
   std::int64_t add(std::string name, Tensor gradient);
+  /// Memory that is summed with the gradients, but never scaled.
+  std::int64_t add_words(Tensor words);
   /// Forms the buckets: in reverse order of add(), closed when they reach their size, one dtype
   /// each.
   void commit();
@@ -28,6 +33,9 @@ class BucketExchange {
   std::vector<std::string> description() const;
 
   void set_sample_count(double samples);
+  /// Multiplied into this rank's gradients of the step before they are exchanged; 0 overwrites
+  /// them. Before the first is ready.
+  void set_local_scale(double scale) { local_scale_ = scale; }
   /// Marks a gradient; launches every bucket that is complete and whose turn it is. Thread-safe.
   void ready(std::int64_t id);
   bool is_ready(std::int64_t id) const { return entries_[static_cast<std::size_t>(id)].ready; }
@@ -38,6 +46,12 @@ class BucketExchange {
   bool complete() const noexcept {
     return ready_count_ == static_cast<std::int64_t>(entries_.size());
   }
+  /// Whether all but this one are ready.
+  bool lacks_only(std::int64_t id) const noexcept {
+    return ready_count_ == entry_count() - 1 && !is_ready(id);
+  }
+  /// What is in flight, for an owner who goes away.
+  std::vector<Work> take_works();
   /// Names of gradients that are not ready, "a, b and 3 more".
   std::string missing() const;
   /// Waits for all buckets; needs complete(). Returns the factor that turns the sums in memory into
@@ -57,20 +71,28 @@ class BucketExchange {
     std::string name;
     Tensor gradient;
     std::size_t bucket = 0;
+    bool scaled = true;  // takes the local scale
     bool ready = false;
   };
+  enum class Layout : char { by_add = 'a', by_reverse_add = 'r', packed = 'p' };
   struct Bucket {
-    std::vector<std::size_t> entries;  // in order of memory if that is adjacent
+    std::vector<std::size_t> entries;  // in reverse order of add()
     std::int64_t byte_count = 0;
-    Tensor flat;          // the slice that holds all entries, or memory of the bucket's own
-    bool packed = false;  // memory of its own: copied in and out
+    Layout layout = Layout::packed;  // in place only if all ranks have the same one
+    Tensor flat;  // the slice that holds all entries, or memory of the bucket's own
     std::int64_t missing = 0;
     Work work;
   };
 
+  void check_memory() const;
+  /// Null if there is none of that dtype and device.
+  Bucket* last_bucket_of(const Tensor& like);
+  Layout layout_of(const Bucket& bucket) const;
+  void agree_on_layouts();
+  void prepare_scale();
   void form_flat(Bucket& bucket);
   void launch(Bucket& bucket);
-  void weigh(Bucket& bucket);
+  void scale(Bucket& bucket);
   void poll_sometimes();
   void copy_in(Bucket& bucket);
   void copy_out(Bucket& bucket);
@@ -79,6 +101,7 @@ class BucketExchange {
 
   Communicator ranks_;
   SynchronizerOptions options_;
+  bool caller_averages_;
   SynchronizerCounters counters_;
   std::vector<Entry> entries_;
   std::vector<Bucket> buckets_;
@@ -88,7 +111,8 @@ class BucketExchange {
   std::int64_t ready_count_ = 0;
   std::size_t next_bucket_ = 0;
   std::chrono::steady_clock::time_point next_poll_{};
-  double samples_ = 1;
+  std::optional<double> samples_;  // weighted: of this step
+  double local_scale_ = 1;
   Tensor sample_sum_;  // weighted: one float64
   Work sample_work_;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
 #include <lockstep/parallel/data_parallel.hpp>
 
@@ -37,10 +38,12 @@ ReplicaState::ReplicaState(ParameterList list, const std::vector<NamedBuffer>& b
                            const Communicator& ranks, Device on, const DataParallelOptions& options)
     : parameters(std::move(list)),
       device(on),
-      exchange(ranks.duplicate(), {.bucket_bytes = options.bucket_bytes,
-                                   .first_bucket_bytes = options.first_bucket_bytes,
-                                   .averaging = options.averaging,
-                                   .order = options.order}),
+      exchange(ranks.duplicate(),
+               {.bucket_bytes = options.bucket_bytes,
+                .first_bucket_bytes = options.first_bucket_bytes,
+                .averaging = options.averaging,
+                .order = options.order},
+               /*caller_averages=*/true),
       averaging_(options.averaging) {
   check_agreement(exchange.ranks(), "the model",
                   description(parameters, buffers, exchange.description()));
@@ -51,8 +54,20 @@ ReplicaState::ReplicaState(ParameterList list, const std::vector<NamedBuffer>& b
 }
 
 ReplicaState::~ReplicaState() {
+  abandon_exchange();
   for (const auto& arena : arenas_)
     if (arena->listener == this) arena->listener = nullptr;
+}
+
+/// The next user of the arena has to wait for what is in flight there.
+void ReplicaState::abandon_exchange() {
+  if (exchange.ranks().size() == 1 || !exchange.begun()) return;
+  const std::vector<Work> works = exchange.take_works();
+  for (const auto& arena : arenas_)
+    if (arena->listener == this)
+      arena->abandoned = [works] {
+        for (Work work : works) work.wait();
+      };
 }
 
 void ReplicaState::pack_parameters() {
@@ -63,6 +78,7 @@ void ReplicaState::pack_parameters() {
     if (arena->listener != nullptr)
       throw InvalidUsage("DataParallel: parameter " + arena->entries.front().name +
                          " belongs to another replica already");
+    arena->clear_abandoned();
     packed += arena->entries.size();
   }
   if (packed != parameters.size())
@@ -86,6 +102,9 @@ void ReplicaState::copy_from_rank_0(const std::vector<NamedBuffer>& buffers) {
 }
 
 void ReplicaState::register_gradients() {
+  const Arena& first = *arenas_.front();
+  words_ = slice_of(first.gradients, first.words_begin, 64 / byte_size(first.dtype()));
+  words_id_ = exchange.add_words(words_);
   for (const auto& arena : arenas_) ids_.emplace_back(arena->entries.size(), -1);
   for (const auto& [name, parameter] : parameters) {
     const Leaf& leaf = *parameter.value().impl()->leaf;
@@ -118,21 +137,34 @@ void ReplicaState::begin_backward() {
   prepare_base();
 }
 
+bool ReplicaState::any_filled() const {
+  return std::any_of(arenas_.begin(), arenas_.end(),
+                     [](const auto& arena) { return arena->any_filled(); });
+}
+
 /// What a new backward adds to must be final, and must survive the coming exchange as it is.
 void ReplicaState::prepare_base() {
+  const bool shrink = base_is_average_ && averaging_ == Averaging::sum;
   for (const auto& arena : arenas_) {
-    const bool any = arena->any_filled();
-    const bool shrink = base_is_average_ && averaging_ == Averaging::sum;
-    const double factor =
-        any ? arena->factor * (shrink ? 1.0 / exchange.ranks().size() : 1.0) : 1.0;
-    if (factor != 1) scale(*arena, factor);
+    const double factor = arena->factor * (shrink ? 1.0 / exchange.ranks().size() : 1.0);
+    if (factor != 1 && arena->any_filled()) scale(*arena, factor);
     arena->factor = 1;
   }
+  base_present_ = any_filled() && (base_present_ || base_is_average_);
   base_is_average_ = false;
 }
 
+void ReplicaState::begin_exchange() {
+  if (exchange.begun()) return;
+  frozen_ = 0;
+  if (averaging_ != Averaging::weighted) return;
+  if (!samples_)
+    throw InvalidUsage("rank " + std::to_string(exchange.ranks().rank()) +
+                       ": Averaging::weighted needs set_sample_count() in each step");
+  exchange.set_local_scale(*samples_ / divisor_);
+}
+
 void ReplicaState::ready(Arena& arena, std::size_t index) {
-  if (!synchronizing) return;
   const auto it = std::find_if(arenas_.begin(), arenas_.end(),
                                [&](const auto& own) { return own.get() == &arena; });
   const std::int64_t id = ids_[static_cast<std::size_t>(it - arenas_.begin())][index];
@@ -140,20 +172,36 @@ void ReplicaState::ready(Arena& arena, std::size_t index) {
     throw InvalidUsage("parameter " + arena.entries[index].name +
                        " was frozen when the replica was made and takes no part in the exchange; "
                        "unfreeze it before that");
+  if (!synchronizing) return;
+  begin_exchange();
   exchange.ready(id);
 }
 
 void ReplicaState::end_backward() {
   if (!synchronizing) return;
+  begin_exchange();
   // What an earlier backward of the window touched, and what was frozen since, in the order of the
   // arena.
   for_each_entry([&](const ArenaEntry& entry, std::int64_t id) {
     if (exchange.is_ready(id)) return;
-    if (entry.leaf == nullptr || !entry.leaf->enabled)
+    if (entry.leaf == nullptr || !entry.leaf->enabled) {
+      if (entry.leaf != nullptr) entry.leaf->clear();
+      ++frozen_;
       exchange.ready_as_zero(id);
-    else if (entry.filled())
+    } else if (entry.filled()) {
       exchange.ready(id);
+    }
   });
+  hand_over_words();
+}
+
+void ReplicaState::hand_over_words() {
+  if (!exchange.lacks_only(words_id_)) return;
+  const double weight = averaging_ == Averaging::weighted ? *samples_ : divisor_;
+  const Tensor values = tensor({weight, static_cast<double>(frozen_)}, {2}).to(words_.dtype());
+  backend_of(words_).memory.copy_from_host(words_.mutable_raw_data(), values.raw_data(),
+                                           values.byte_count(), queue_of(words_));
+  exchange.ready(words_id_);
 }
 
 void ReplicaState::abandon_backward() noexcept {
@@ -178,23 +226,61 @@ void ReplicaState::wait() {
 }
 
 void ReplicaState::finish_exchange() {
-  const double factor = exchange.finish() / std::exchange(divisor, 1.0);
+  exchange.finish();
+  const double factor = average_factor();
+  samples_.reset();
+  divisor_ = 1;
   for (const auto& arena : arenas_) arena->factor = factor;
   base_is_average_ = true;
 }
 
+double ReplicaState::average_factor() {
+  const auto words = slice_of(words_, 0, 2).to_vector<double>();  // summed over the ranks
+  const int ranks = exchange.ranks().size();
+  if (words[1] != static_cast<double>(frozen_) * ranks)
+    throw InvalidUsage("rank " + std::to_string(exchange.ranks().rank()) + " froze " +
+                       std::to_string(frozen_) +
+                       " parameters since the replica was made, the others did not do the same; "
+                       "freeze on all ranks in the same step");
+  if (averaging_ == Averaging::weighted) return words[0] == 0 ? 0 : 1 / words[0];
+  return (averaging_ == Averaging::sum ? ranks : 1) / words[0];
+}
+
+void ReplicaState::set_sample_count(double samples) {
+  if (exchange.complete()) wait();  // the step before is over
+  exchange.set_sample_count(samples);
+  samples_ = samples;
+}
+
+void ReplicaState::set_divisor(double divisor) {
+  if (!(divisor > 0))
+    throw InvalidUsage("set_divisor: " + std::to_string(divisor) + " is not positive");
+  if (exchange.complete()) wait();
+  if (divisor != 1 && any_filled() && (base_present_ || base_is_average_))
+    throw InvalidUsage(
+        "set_divisor: the gradients hold the average of an earlier exchange, which would be "
+        "divided again; zero them first");
+  divisor_ = divisor;
+}
+
 void ReplicaState::synchronize() {
-  if (exchange.begun() && exchange.complete()) finish_exchange();
+  if (exchange.complete()) finish_exchange();
   if (!exchange.begun()) prepare_base();
+  if (averaging_ == Averaging::weighted && !samples_ && !any_filled()) samples_ = 0;
+  begin_exchange();
   for_each_entry([&](const ArenaEntry& entry, std::int64_t id) {
     if (exchange.is_ready(id)) return;
-    if (entry.filled()) {
+    if (entry.filled() && entry.leaf->enabled) {
       exchange.ready(id);
       return;
     }
-    if (entry.leaf != nullptr && entry.leaf->enabled) entry.leaf->mark_filled();
+    if (entry.leaf != nullptr && entry.leaf->enabled)
+      entry.leaf->mark_filled();
+    else
+      ++frozen_;
     exchange.ready_as_zero(id);
   });
+  hand_over_words();
 }
 
 }  // namespace detail
@@ -214,16 +300,10 @@ Replica::~Replica() = default;
 const ParameterList& Replica::parameters() const noexcept { return state_->parameters; }
 const Communicator& Replica::ranks() const noexcept { return state_->exchange.ranks(); }
 Device Replica::device() const noexcept { return state_->device; }
-void Replica::set_sample_count(double samples) {
-  if (state_->exchange.complete()) state_->wait();  // the step before is over
-  state_->exchange.set_sample_count(samples);
-}
+void Replica::set_sample_count(double samples) { state_->set_sample_count(samples); }
 void Replica::synchronize() { state_->synchronize(); }
-void Replica::set_divisor(double divisor) {
-  if (!(divisor > 0))
-    throw InvalidUsage("set_divisor: " + std::to_string(divisor) + " is not positive");
-  state_->divisor = divisor;
-}
+void Replica::set_divisor(double divisor) { state_->set_divisor(divisor); }
+bool Replica::synchronizing() const noexcept { return state_->synchronizing; }
 void Replica::wait() { state_->wait(); }
 const SynchronizerCounters& Replica::counters() const noexcept {
   return state_->exchange.counters();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,19 +28,27 @@ class ReplicaState final : public GradientListener {
   void wait() override;
 
   void synchronize();
+  void set_sample_count(double samples);
+  void set_divisor(double divisor);
 
   ParameterList parameters;
   Device device;
   bool synchronizing = true;  // false within no_sync()
-  double divisor = 1;         // of the coming synchronization
   BucketExchange exchange;
 
  private:
   void pack_parameters();
   void copy_from_rank_0(const std::vector<NamedBuffer>& buffers);
   void register_gradients();
+  /// Before the first gradient of a step is handed over.
+  void begin_exchange();
+  /// When all gradients are handed over: what the ranks tell each other with them.
+  void hand_over_words();
   void finish_exchange();
+  double average_factor();
   void prepare_base();
+  bool any_filled() const;
+  void abandon_exchange();
   /// Calls function(entry, id) for each gradient that takes part.
   template <class Function>
   void for_each_entry(Function function);
@@ -47,6 +56,12 @@ class ReplicaState final : public GradientListener {
   std::vector<std::shared_ptr<Arena>> arenas_;
   std::vector<std::vector<std::int64_t>> ids_;  // per arena and entry; -1: takes no part
   Averaging averaging_;
+  Tensor words_;  // a line of the first arena: weight, parameters frozen since the start
+  std::int64_t words_id_ = -1;
+  std::optional<double> samples_;
+  double divisor_ = 1;
+  int frozen_ = 0;                // in this step
+  bool base_present_ = false;     // an average of before is part of what the gradients hold
   bool base_is_average_ = false;  // what the gradients hold is the result of an exchange
   bool broken_ = false;
 };

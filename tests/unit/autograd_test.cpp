@@ -7,9 +7,12 @@
 
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/module.hpp>
 #include <lockstep/core/no_grad.hpp>
 #include <lockstep/core/operations.hpp>
 #include <lockstep/core/parameter.hpp>
+#include <lockstep/nn/linear.hpp>
+#include <lockstep/optim/sgd.hpp>
 
 namespace ls = lockstep;
 using Catch::Matchers::Contains;
@@ -131,10 +134,12 @@ TEST_CASE("only leaves of floating-point type may be switched") {
   CHECK_FALSE((x * x).requires_grad());
 }
 
-TEST_CASE("detach and clone leave the tape") {
+TEST_CASE("detach leaves the tape, clone stays on it") {
   const ls::Tensor x = leaf(3);
   CHECK_FALSE((x * x).detach().requires_grad());
-  CHECK_FALSE((x * x).clone().requires_grad());
+  (x.clone() * x).backward();
+  CHECK(gradient_of(x) == 6);
+  ls::Tensor(x).zero_gradient();
   CHECK((x * x).detach().item<double>() == 9);
   (x * x.detach()).backward();
   CHECK(gradient_of(x) == 3);
@@ -237,4 +242,35 @@ TEST_CASE("two threads may run backward over graphs of their own") {
   other.join();
   CHECK(first == 200 * 27);
   CHECK(second == 200 * 27);
+}
+
+TEST_CASE("a leaf whose only owner is the tape survives the release of the tape") {
+  const auto loss = [] {
+    ls::Tensor x = ls::tensor({1.0F, 2.0F}, {2});
+    x.set_requires_grad(true);
+    return ls::sum(x * 2.0);
+  };
+  loss().backward();
+  CHECK(true);  // the address sanitizer sees the rest
+}
+
+TEST_CASE("the gradient given to backward may be memory that this backward writes to") {
+  ls::nn::Linear layer{2, 2};
+  const auto parameters = ls::parameters(layer);
+  const ls::optim::Sgd pack{parameters};
+  layer(ls::full({1, 2}, 1)).backward(ls::tensor({1.0F, 2.0F}, {1, 2}));
+  layer.weight().value().zero_gradient();
+  const ls::Tensor seed = ls::reshape(layer.bias().gradient(), {1, 2});
+  layer(ls::full({1, 2}, 1)).backward(seed);
+  CHECK(layer.weight().gradient().to_vector() == std::vector<float>{1, 1, 2, 2});
+}
+
+TEST_CASE("a parameter that is frozen between forward and backward gets no gradient") {
+  ls::Parameter w{ls::full({}, 2.0)};
+  const ls::Tensor x = leaf(3);
+  const ls::Tensor loss = w.value() * x.to(ls::DType::float32);
+  w.freeze();
+  loss.backward();
+  CHECK_FALSE(w.has_gradient());
+  CHECK(gradient_of(x) == 2);
 }

@@ -234,3 +234,34 @@ TEST_CASE("parameters without gradient count as zero in the norm") {
   CHECK(with.gradient().item<double>() == Approx(-1.5).epsilon(1e-6));
   CHECK_FALSE(without.has_gradient());
 }
+
+TEST_CASE("without momentum there is no dampening, whatever the other groups do") {
+  ls::Parameter a{ls::full({}, 0.0)};
+  ls::Parameter b{ls::full({}, 0.0)};
+  std::vector<ls::optim::Group<ls::optim::SgdOptions>> groups;
+  for (ls::Parameter* parameter : {&a, &b}) {
+    ls::ParameterList list;
+    list.push_back({parameter == &a ? "a" : "b", parameter->share()});
+    groups.push_back({std::move(list),
+                      {.learning_rate = 1,
+                       .momentum = parameter == &a ? 0.0 : 0.9,
+                       .dampening = parameter == &a ? 0.5 : 0.0}});
+  }
+  ls::optim::Sgd sgd{groups};
+  for (int step = 0; step < 2; ++step) {
+    sgd.zero_grad();
+    (a.value() + b.value()).backward();
+    sgd.step();
+  }
+  CHECK(a.value().item() == -2);
+}
+
+TEST_CASE("a parameter that is listed twice counts once in the norm") {
+  ls::Parameter w{ls::full({}, 1.0)};
+  (w.value() * 3.0).backward();
+  ls::ParameterList list;
+  list.push_back({"w", w.share()});
+  list.push_back({"again", w.share()});
+  CHECK(ls::optim::clip_gradient_norm(list, 1) == Approx(3));
+  CHECK(w.gradient().item() == Approx(1));
+}

@@ -31,7 +31,8 @@ class LOCKSTEP_API Parameter {
   bool same(const Parameter& other) const noexcept { return value_.impl() == other.value_.impl(); }
 
   /// The value, for operations. Handles to it stay valid when the parameter is packed into an
-  /// arena.
+  /// arena. To change it write to it (copy_from, mutable_data); another tensor assigned to it would
+  /// take the parameter away from its optimizer.
   const Tensor& value() const noexcept { return value_; }
   Tensor& value() noexcept { return value_; }
   operator const Tensor&() const noexcept { return value_; }
@@ -43,7 +44,8 @@ class LOCKSTEP_API Parameter {
   bool frozen() const { return !value_.requires_grad(); }
 
   bool has_gradient() const { return value_.has_gradient(); }
-  /// Final: waits for an exchange in flight. @throws InvalidUsage if there is none.
+  /// Final: waits for an exchange in flight. Once packed, later backwards write to the same memory:
+  /// clone() to keep it. @throws InvalidUsage if there is none
   Tensor gradient() const { return value_.gradient(); }
 
  private:
@@ -56,7 +58,7 @@ class LOCKSTEP_API Buffer {
   explicit Buffer(Tensor value) : value_(std::move(value)) {}
   Buffer(Buffer&&) noexcept = default;
   Buffer& operator=(Buffer&&) noexcept = default;
-  Buffer clone() const { return Buffer(value_.clone()); }
+  Buffer clone() const { return Buffer(value_.detach().clone()); }
 
   bool defined() const noexcept { return value_.defined(); }
   const Tensor& value() const noexcept { return value_; }

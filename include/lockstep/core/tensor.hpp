@@ -53,13 +53,13 @@ class LOCKSTEP_API Tensor {
 
   /// The only element, read back to the host (synchronizes). @throws ShapeError unless there is
   /// exactly one.
-  template <class T = float>
+  template <class T = double>
   T item() const;
   /// All elements on the host (synchronizes).
   template <class T = float>
   std::vector<T> to_vector() const;
 
-  /// A new tensor with its own data; not on the tape.
+  /// A new tensor with its own data (differentiable).
   Tensor clone() const;
   /// The same data without the tape.
   Tensor detach() const;
@@ -82,8 +82,8 @@ class LOCKSTEP_API Tensor {
   void backward(const Tensor& gradient, BackwardOptions options = {}) const;
   /// Whether a leaf has received a gradient since it was made or zeroed.
   bool has_gradient() const;
-  /// The final gradient of a leaf: waits for an exchange in flight. @throws InvalidUsage if there
-  /// is none.
+  /// The final gradient of a leaf, which later backwards may write to (clone() to keep it): waits
+  /// for an exchange in flight. @throws InvalidUsage if there is none.
   Tensor gradient() const;
   /// Forgets the gradient of a leaf; the next backward overwrites it.
   void zero_gradient();

@@ -40,6 +40,8 @@ class LOCKSTEP_API Replica {
     bool before_;
   };
   NoSync no_sync() noexcept { return NoSync(*this); }
+  /// False within no_sync().
+  bool synchronizing() const noexcept;
 
   const ParameterList& parameters() const noexcept;
   const Communicator& ranks() const noexcept;

@@ -77,9 +77,9 @@ void CpuOptimizer::sgd(DType dtype, const ArenaPointers& arena,
       const auto with = coefficients<T>(segment, arena.gradient_scale);
       for_ranges(segment.end - segment.begin, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t first = segment.begin + begin;
-        kernels_for<T>().optimizer->sgd(with, at<T>(arena.values, first),
-                                        static_cast<const T*>(arena.gradients) + first,
-                                        at<T>(arena.first_moment, first), end - begin);
+        kernels_for<T>().optimizer->sgd(
+            with, at<T>(arena.values, first), static_cast<const T*>(arena.gradients) + first,
+            segment.momentum == 0 ? nullptr : at<T>(arena.first_moment, first), end - begin);
       });
     }
   });

@@ -1,4 +1,4 @@
-// to(dtype), to(device): the gradient goes back the same way.
+// to(dtype), to(device), clone(): the gradient goes back the same way.
 #include <vector>
 
 #include <lockstep/core/tensor.hpp>
@@ -44,6 +44,16 @@ class CastNode final : public Node {
   DType from_;
 };
 
+class CloneNode final : public Node {
+ public:
+  CloneNode(const Tensor& result, const Tensor& x) : Node(result, {&x}) {}
+  const char* name() const noexcept override { return "clone"; }
+  void release_saved() noexcept override {}
+  void backward(const Tensor& gradient) override {
+    if (GradientSlot* x = input(0)) x->give(gradient);
+  }
+};
+
 class TransferNode final : public Node {
  public:
   TransferNode(const Tensor& result, const Tensor& x) : Node(result, {&x}), from_(x.device()) {}
@@ -66,6 +76,16 @@ Tensor Tensor::to(DType dtype) const {
   Tensor result = detail::cast(*this, dtype);
   if (is_floating_point(dtype) && detail::wants_tape({this}))
     attach(result, std::make_shared<detail::CastNode>(result, *this));
+  return result;
+}
+
+Tensor Tensor::clone() const {
+  detail::checked(*this, "clone");
+  Tensor result = empty(shape(), dtype(), device());
+  detail::backend_of(*this).memory.copy(result.impl()->data(), raw_data(), byte_count(),
+                                        detail::queue_of(*this));
+  if (detail::wants_tape({this}))
+    attach(result, std::make_shared<detail::CloneNode>(result, *this));
   return result;
 }
 
