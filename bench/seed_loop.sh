@@ -28,11 +28,14 @@ while [ $# -gt 0 ]; do
     --runs) runs=$2 ;;
     --epochs) epochs=$2 ;;
     --ranks) rank_counts=$2 ;;
-    *) sed -n '2,14p' "$0"; exit 2 ;;
+    -h | --help) sed -n '2,12p' "$0" | sed 's/^# \?//'; exit 0 ;;
+    *) echo "seed_loop.sh: unknown option $1; see --help" >&2; exit 2 ;;
   esac
   shift 2
 done
 
+# Open MPI refuses to start as root unless it is told twice.
+if [ "$(id -u)" = 0 ]; then export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1; fi
 # One core and one thread per rank. malloc that keeps its memory is what makes PyTorch fast here.
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 E=$epochs
 keep_memory=(env MALLOC_MMAP_THRESHOLD_=1073741824 MALLOC_TRIM_THRESHOLD_=1073741824

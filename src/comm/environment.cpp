@@ -63,7 +63,7 @@ Device choose_device(DeviceChoice choice, int local_rank) {
     throw BackendUnavailable(
         "device cuda was asked for, but this process can use no CUDA device: this build of "
         "lockstep has no CUDA, or there is no driver, or CUDA_VISIBLE_DEVICES hides the devices; "
-        "use DeviceChoice::cpu or automatic");
+        "ask for the device cpu, or auto");
   return Device::cpu();
 }
 

@@ -2,8 +2,10 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -84,10 +86,35 @@ std::optional<int> threads_asked_for() {
   return positive_number("MKL_NUM_THREADS");
 }
 
-int usable_core_count() {
+namespace {
+
+/// The lowest hardware thread of the core that this one belongs to; itself where that is not known.
+int core_of(int hardware_thread) {
+  std::ifstream file("/sys/devices/system/cpu/cpu" + std::to_string(hardware_thread) +
+                     "/topology/thread_siblings_list");
+  int first = hardware_thread;  // the list is "0,64" or "0-1"
+  return file >> first ? first : hardware_thread;
+}
+
+}  // namespace
+
+cpu_set_t usable_cores() {
+  cpu_set_t threads;
   cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) == 0) return CPU_COUNT(&cores);
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof threads, &threads) != 0) {
+    CPU_ZERO(&threads);
+    const unsigned count = std::min<unsigned>(std::thread::hardware_concurrency(), CPU_SETSIZE);
+    for (unsigned i = 0; i < std::max(1U, count); ++i) CPU_SET(i, &threads);
+  }
+  for (int thread = 0; thread < CPU_SETSIZE; ++thread)
+    if (CPU_ISSET(thread, &threads)) CPU_SET(core_of(thread), &cores);
+  return cores;
+}
+
+int usable_core_count() {
+  const cpu_set_t cores = usable_cores();
+  return CPU_COUNT(&cores);
 }
 
 }  // namespace lockstep::inline v0::detail

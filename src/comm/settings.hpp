@@ -1,6 +1,8 @@
 // What options and environment variables say.
 #pragma once
 
+#include <sched.h>
+
 #include <chrono>
 #include <optional>
 
@@ -22,7 +24,9 @@ int launched_rank();
 
 /// OMP_NUM_THREADS or MKL_NUM_THREADS, if one of them is a positive number.
 std::optional<int> threads_asked_for();
-/// Cores that this process may run on.
+/// Cores that this process may run on, each by its lowest hardware thread: two busy threads on one
+/// core help nobody.
+cpu_set_t usable_cores();
 int usable_core_count();
 
 }  // namespace lockstep::inline v0::detail

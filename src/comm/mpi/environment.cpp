@@ -27,9 +27,7 @@ Locality find_locality(MPI_Comm communicator) {
   Locality locality;
   check(MPI_Comm_rank(local, &locality.rank), "MPI_Comm_rank");
   check(MPI_Comm_size(local, &locality.size), "MPI_Comm_size");
-  cpu_set_t own;
-  CPU_ZERO(&own);
-  if (sched_getaffinity(0, sizeof own, &own) != 0) CPU_SET(0, &own);
+  const cpu_set_t own = usable_cores();
   std::vector<cpu_set_t> all(static_cast<std::size_t>(locality.size));
   check(MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, local),
         "MPI_Allgather");
