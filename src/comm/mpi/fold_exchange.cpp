@@ -22,6 +22,26 @@ std::int64_t slice_length(std::int64_t count, int ranks, std::int64_t element_by
   return count == 0 ? 1 : divide_up(count, divide_up(count, most));
 }
 
+void fold_sources(const std::vector<const void*>& sources, void* result, int count, ReduceOp op,
+                  DType dtype) {
+  backend::Elementwise& elementwise = backend::backend_for(Device::cpu()).elementwise;
+  const int source_count = static_cast<int>(sources.size());
+  if (op != ReduceOp::sum) {
+    elementwise.fold_extreme(dtype, op == ReduceOp::max, sources.data(), source_count, result,
+                             count, {});
+  } else if (source_count == 2 && (dtype == DType::float32 || dtype == DType::float64)) {
+    // One addition takes half the time of a fold over any number of sources.
+    backend::Broadcast plain;
+    plain.axes = 1;
+    plain.sizes[0] = count;
+    plain.a_strides[0] = plain.b_strides[0] = 1;
+    elementwise.binary(backend::BinaryOperation::add, dtype, plain, sources[0], sources[1], result,
+                       {});
+  } else {
+    elementwise.fold_sum(dtype, sources.data(), source_count, result, count, {});
+  }
+}
+
 }  // namespace
 
 FoldExchange::FoldExchange(std::shared_ptr<Group> group, const Call& call, Span input, Span output,
@@ -112,13 +132,7 @@ void FoldExchange::fold(std::int64_t piece) {
   for (int source = 0; source < group().size; ++source)
     sources[static_cast<std::size_t>(source)] =
         source == rank ? input_at(own.offset) : scratch(piece, source);
-  backend::Elementwise& elementwise = backend::backend_for(Device::cpu()).elementwise;
-  const auto op = static_cast<ReduceOp>(call().op);
-  if (op == ReduceOp::sum)
-    elementwise.fold_sum(input_.dtype, sources.data(), group().size, result(piece), own.count, {});
-  else
-    elementwise.fold_extreme(input_.dtype, op == ReduceOp::max, sources.data(), group().size,
-                             result(piece), own.count, {});
+  fold_sources(sources, result(piece), own.count, static_cast<ReduceOp>(call().op), input_.dtype);
 }
 
 void FoldExchange::post_second(std::int64_t piece) {

@@ -10,8 +10,8 @@ namespace lockstep::inline v0::detail::mpi {
 
 struct Tuning {
   std::int64_t elements_per_call = kMostElementsPerCall;
-  std::int64_t slice_bytes = 640 * KiB;      // of a fold exchange, per rank and piece
-  int pieces_in_flight = 4;                  // of a fold exchange
+  std::int64_t slice_bytes = 1 * MiB;        // of a fold exchange, per rank and piece
+  int pieces_in_flight = 3;                  // of a fold exchange
   std::int64_t scratch_bytes = 8 * MiB;      // of a fold exchange, at most
   std::int64_t broadcast_bytes = 256 * KiB;  // that a rank passes on at a time
 };
