@@ -58,4 +58,11 @@ if [[ -z ${SLURM_JOB_ID:-}${PBS_JOBID:-} && $(mpirun --version 2>/dev/null) == *
     launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
   fi
 fi
-exec "${launch[@]}" "$root/build/release/examples/fashion_mnist" "${arguments[@]}"
+status=0
+"${launch[@]}" "$root/build/release/examples/fashion_mnist" "${arguments[@]}" || status=$?
+if ((status != 0)); then
+  echo "demo: mpirun ended with status $status. If it said that there are not enough slots: use" \
+    "fewer ranks (RANKS=N), or allow several per core in its host file or allocation (slots=N," \
+    "or --oversubscribe)." >&2
+fi
+exit "$status"
