@@ -1,8 +1,22 @@
 #include "comm/mpi/library_reduce.hpp"
 
+#include <limits>
+
 #include "comm/mpi/tuning.hpp"
 
 namespace lockstep::inline v0::detail::mpi {
+namespace {
+
+/// Which of two NaN an addition keeps depends on their order, and libraries add in another order on
+/// each rank (MPICH). So that ranks hold the same bits, every NaN becomes the same one.
+template <class T>
+void unify_nans(void* data, std::int64_t count) {
+  T* values = static_cast<T*>(data);
+  for (std::int64_t i = 0; i < count; ++i)
+    values[i] = values[i] == values[i] ? values[i] : std::numeric_limits<T>::quiet_NaN();
+}
+
+}  // namespace
 
 bool LibraryReduce::suits(DType dtype, ReduceOp op) noexcept {
   if (dtype == DType::int32 || dtype == DType::int64) return true;
@@ -33,7 +47,10 @@ bool LibraryReduce::transfer() {
     ++group().library_posted;
   }
   requests_.test([](std::int64_t, const MPI_Status&) {});
-  return requests_.empty();
+  if (!requests_.empty()) return false;
+  if (values_.dtype == DType::float32) unify_nans<float>(values_.data, values_.count);
+  if (values_.dtype == DType::float64) unify_nans<double>(values_.data, values_.count);
+  return true;
 }
 
 }  // namespace lockstep::inline v0::detail::mpi

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "largest_message.hpp"
 #include "support/test_environment.hpp"
 #include "values.hpp"
 
@@ -66,9 +67,11 @@ TEST_CASE("data arrives where it belongs for every dtype and count") {
 }
 
 TEST_CASE("data arrives where it belongs in many small messages") {
-  const SmallExchanges small;
+  const SmallExchanges small(7);
+  largest_message();
   for (const ls::DType dtype : kAllDTypes)
     for (const std::int64_t count : kCounts) check_moves(dtype, count);
+  REQUIRE(largest_message() == (test_environment().size() == 1 ? 0 : 7));
 }
 
 TEST_CASE("data arrives where it belongs in messages that need the receiver") {

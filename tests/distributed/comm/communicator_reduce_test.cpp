@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "largest_message.hpp"
 #include "support/test_environment.hpp"
 #include "values.hpp"
 
@@ -87,6 +88,7 @@ TEST_CASE("reductions give the exact result beyond one slice of the usual size")
 TEST_CASE("a buffer of 20 with 7 elements per call is reduced completely") {
   const SmallExchanges small(7);
   const ls::Communicator& ranks = test_environment().ranks();
+  largest_message();
   for (const ls::SumOrder order : {ls::SumOrder::fastest, ls::SumOrder::ranks}) {
     ls::Tensor values = make(ls::DType::float32, 20, [&](std::int64_t i) {
       return static_cast<double>(i + 100 * ranks.rank());
@@ -96,6 +98,9 @@ TEST_CASE("a buffer of 20 with 7 elements per call is reduced completely") {
     REQUIRE(numbers(values) == numbers(20, [&](std::int64_t i) {
               return static_cast<double>(size * i + 100 * (size * (size - 1) / 2));
             }));
+    const int largest = largest_message();
+    REQUIRE(largest <= 7);
+    REQUIRE((size == 1 || largest > 0));
   }
 }
 
