@@ -147,6 +147,12 @@ const std::map<std::string, Act> kActs = {
        if (place.rank == 1) compute_for_ever();
        return 0;
      }},
+    {"throw_after_close",
+     [](const Place& place) -> std::optional<int> {
+       place.env.close();
+       if (place.rank == 1) throw std::runtime_error("boom");
+       return 0;
+     }},
     {"call_again", call_again},
 };
 

@@ -124,19 +124,13 @@ void Engine::free_retired(const std::vector<std::string>& lists) {
   });
 }
 
-void Engine::require_alive(const Group& group, Verb verb) const {
+void Engine::require_alive(const Group& group, const char* call) const {
   if (group.failure)
     throw CommunicationError(group.failure->text, group.failure->rank, group.failure->code);
   const char* ended = closed_ ? "Environment::close()" : stopped_ ? "MPI_Finalize" : nullptr;
   if (ended != nullptr)
-    throw InvalidUsage(std::string("[mpi] ") + name(verb) + " on rank " +
-                       std::to_string(group.rank) + " after " + ended +
-                       ": finish all communication before it");
-}
-
-void Engine::check_alive(const Group& group, Verb verb) {
-  const Lock lock(mutex_);
-  require_alive(group, verb);
+    throw InvalidUsage(std::string("[mpi] ") + call + " on rank " + std::to_string(group.rank) +
+                       " after " + ended + ": finish all communication before it");
 }
 
 void Engine::break_group(Group& group, Failure failure) {
@@ -149,7 +143,7 @@ void Engine::submit(const std::shared_ptr<Operation>& operation) {
   const Lock lock(mutex_);
   Group& group = operation->group();
   const Call& call = operation->call();
-  require_alive(group, call.verb);
+  require_alive(group, name(call.verb));
   if (is_control(call.verb)) {
     operation->set_number(group.made.control++);
   } else if (call.verb != Verb::send && call.verb != Verb::receive) {
@@ -163,8 +157,10 @@ void Engine::submit(const std::shared_ptr<Operation>& operation) {
     fail(group, {"[mpi] " + place(*operation) + ": " + to_string(failure), -1, failure.code}, true);
   } catch (const Failure& failure) {
     fail(group, failure, true);
+  } catch (const std::exception& error) {  // its number is spent, so the ranks are out of step
+    fail(group, {"[mpi] " + place(*operation) + ": " + error.what(), group.rank, 0}, true);
   }
-  require_alive(group, call.verb);
+  require_alive(group, name(call.verb));
   drive();
   if (waited_for_.empty()) changed_.notify_one();
 }
@@ -181,11 +177,14 @@ bool Engine::advance(Operation& operation) {
   return false;
 }
 
-void Engine::drive() {
+bool Engine::drive() {
+  bool moved = false;
   // By index: a failure drops operations from the list.
   for (std::size_t i = 0; i < operations_.size();) {
     const std::shared_ptr<Operation> operation = operations_[i];
+    const std::int64_t before = operation->movement();
     const bool finished = advance(*operation);
+    moved = moved || finished || operation->movement() != before;
     const auto place = std::find(operations_.begin(), operations_.end(), operation);
     if (place == operations_.end()) {
       i = 0;
@@ -198,6 +197,7 @@ void Engine::drive() {
       ++i;
     }
   }
+  return moved;
 }
 
 void Engine::fail(Group& group, Failure failure, bool tell) {
@@ -234,11 +234,11 @@ void Engine::wait(Operation& operation) {
   for (;; pause()) {
     const Lock lock(mutex_);
     if (operation.finished()) return;
-    require_alive(operation.group(), operation.call().verb);
-    drive();
+    require_alive(operation.group(), name(operation.call().verb));
+    if (drive()) pause.restart();
     if (operation.finished()) return;
     watch(operation, pause.waited());
-    require_alive(operation.group(), operation.call().verb);
+    require_alive(operation.group(), name(operation.call().verb));
   }
 }
 
@@ -247,7 +247,7 @@ bool Engine::done(Operation& operation) {
   constexpr auto kLongBreak = std::chrono::seconds{1};
   const Lock lock(mutex_);
   if (operation.finished()) return true;
-  require_alive(operation.group(), operation.call().verb);
+  require_alive(operation.group(), name(operation.call().verb));
   drive();
   if (operation.finished()) return true;
   // A loop over done() has the deadline of wait(); single questions far apart have none.
@@ -258,16 +258,22 @@ bool Engine::done(Operation& operation) {
   }
   operation.asked_last = now;
   watch(operation, now - operation.asked_since);
-  require_alive(operation.group(), operation.call().verb);
+  require_alive(operation.group(), name(operation.call().verb));
   return false;
 }
 
 void Engine::poll(Group& group) {
   const Lock lock(mutex_);
-  require_alive(group, Verb::barrier);
+  require_alive(group, "poll");
   drive();
   read_notices();
-  require_alive(group, Verb::barrier);
+  for (int rank = 0; rank < group.size && !group.failure; ++rank) {
+    const Peer& other = peer(group, rank);
+    if (!other.failed) continue;
+    secondary_texts_.push_back(failed_text(other, rank));
+    fail(group, {secondary_texts_.back(), rank, 0}, false);
+  }
+  require_alive(group, "poll");
 }
 
 void Engine::run_thread() {
@@ -279,13 +285,16 @@ void Engine::run_thread() {
       changed_.wait(lock);
       continue;
     }
-    drive();
+    const bool moved = drive();
     if (const auto now = Clock::now(); now >= next_reading_) {
       read_notices();
       next_reading_ = now + kThreadReading;
     }
     lock.unlock();
-    std::this_thread::sleep_for(kThreadSleep);
+    if (moved)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(kThreadSleep);
     lock.lock();
   }
 }
@@ -305,6 +314,7 @@ void Engine::close() {
     const Lock lock(mutex_);
     closed_ = true;
     read_notices();
+    if (settings_.ends_job) return;
   }
   unguard(*this);
   stop();

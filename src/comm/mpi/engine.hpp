@@ -19,10 +19,12 @@ namespace lockstep::inline v0::detail::mpi {
 
 /// What a rank of the family said about its end.
 struct Peer {
-  bool left = false;
+  bool gone = false;          // it makes no further call
+  bool failed = false;        // and that is because of `text`
+  bool only_repeats = false;  // the text is another rank's, as it stands
+  std::string text;
   std::int64_t step = -1;
-  std::unordered_map<std::uint64_t, Progressed> made;  // with left: its calls by group
-  std::optional<std::string> failed;
+  std::unordered_map<std::uint64_t, Progressed> made;  // its calls by group
   std::optional<Notice> ended;
 };
 
@@ -31,6 +33,7 @@ class Engine {
   struct Settings {
     bool thread = false;
     bool cores_are_shared = false;
+    bool ends_job = false;  // `run` owns it: the channel for notices outlives close()
   };
 
   /// Takes `notices`, a communicator over the ranks of the family for this engine alone.
@@ -61,9 +64,6 @@ class Engine {
   /// To the ranks of the group; kind failed or left.
   void announce(Group& group, NoticeKind kind, std::int64_t step, std::string_view text) noexcept;
   void set_step(Group& group, std::int64_t step) noexcept;
-  /// @throws CommunicationError if it is dead; InvalidUsage if the engine is closed
-  void check_alive(const Group& group, Verb verb);
-
   /// Tells all ranks of the family how the program ended here.
   void announce_end(Notice ended);
   /// Reads notices and moves operations along; never throws for what ranks did.
@@ -78,7 +78,8 @@ class Engine {
 
   /// From now on this rank sends no notice about waiting.
   void set_closing() noexcept;
-  /// Every later call throws InvalidUsage. Frees the communicators, so collective.
+  /// Every later call throws InvalidUsage. Collective: frees the communicators, unless the engine
+  /// still has to end the job.
   void close();
   bool closed() const noexcept;
   /// Ends the thread and every use of MPI, without waiting for anything else. Called before MPI is
@@ -91,15 +92,17 @@ class Engine {
   using Lock = std::unique_lock<std::mutex>;
 
   // All of these need the lock.
-  void require_alive(const Group& group, Verb verb) const;
+  void require_alive(const Group& group, const char* call) const;
   bool advance(Operation& operation);
-  void drive();
+  /// Whether something moved.
+  bool drive();
   void fail(Group& group, Failure failure, bool tell);
   void drop_operations(const Group& group);
   void read_notices();
   void take(int family_rank, const Notice& notice);
   void take_waiting(Group& group, int rank, const Notice& notice);
-  void take_failed(int family_rank, const Notice& notice);
+  const Peer& peer(const Group& group, int rank) const;
+  std::string failed_text(const Peer& peer, int rank) const;
   void tell_waiting(const Operation& operation);
   void watch(Operation& operation, Clock::duration waited);
   bool arrived(const Operation& operation, int rank) const;

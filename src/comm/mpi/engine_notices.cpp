@@ -49,15 +49,17 @@ Group* Engine::group_of(std::uint64_t id) const noexcept {
 }
 
 void Engine::take(int family_rank, const Notice& notice) {
-  Peer& peer = peers_[static_cast<std::size_t>(family_rank)];
-  if (notice.kind == NoticeKind::left || (notice.kind == NoticeKind::ended && !notice.threw)) {
-    peer.left = true;
-    peer.step = notice.step;
-    for (const auto& tally : notice.tallies) peer.made[tally.group] = tally.made;
+  Peer& sender = peers_[static_cast<std::size_t>(family_rank)];
+  const bool ended = notice.kind == NoticeKind::ended;
+  if (ended) sender.ended = notice;
+  if (ended || notice.kind == NoticeKind::failed || notice.kind == NoticeKind::left) {
+    sender.gone = true;
+    sender.failed = notice.kind == NoticeKind::failed || (ended && notice.threw);
+    sender.only_repeats = notice.secondary;
+    sender.text = notice.text;
+    sender.step = notice.step;
+    for (const auto& tally : notice.tallies) sender.made[tally.group] = tally.made;
   }
-  if (notice.kind == NoticeKind::ended) peer.ended = notice;
-  if (notice.kind == NoticeKind::failed || (notice.kind == NoticeKind::ended && notice.threw))
-    take_failed(family_rank, notice);
   Group* group = group_of(notice.group);
   const int rank = group == nullptr ? -1 : group->rank_of(family_rank);
   if (rank < 0) return;
@@ -71,22 +73,15 @@ void Engine::take(int family_rank, const Notice& notice) {
   }
 }
 
-void Engine::take_failed(int family_rank, const Notice& notice) {
-  for (const auto& group : groups_) {
-    const int rank = group->rank_of(family_rank);
-    if (rank < 0 || group->failure) continue;
-    std::string text = notice.text;  // of a rank that only repeats another one's story, as it is
-    if (!notice.secondary) {
-      text = "[mpi] " + rank_text(rank) + " failed";
-      if (notice.step >= 0) text += " in step " + std::to_string(notice.step);
-      text += ": " + notice.text;
-      for (const Operation* operation : waited_for_)
-        if (&operation->group() == group.get())
-          text += " (while waiting: " + place(*operation) + ")";
-    }
-    secondary_texts_.push_back(text);
-    fail(*group, {text, rank, 0}, false);
-  }
+const Peer& Engine::peer(const Group& group, int rank) const {
+  return peers_[static_cast<std::size_t>(group.family_ranks[static_cast<std::size_t>(rank)])];
+}
+
+std::string Engine::failed_text(const Peer& peer, int rank) const {
+  if (peer.only_repeats) return peer.text;
+  std::string text = "[mpi] " + rank_text(rank) + " failed";
+  if (peer.step >= 0) text += " in step " + std::to_string(peer.step);
+  return text + ": " + peer.text;
 }
 
 void Engine::take_waiting(Group& group, int rank, const Notice& notice) {
@@ -135,6 +130,7 @@ void Engine::watch(Operation& operation, Clock::duration waited) {
     next_reading_ = now + kReading;
     if (group.failure) return;
     if (auto failure = lost(operation, waited)) {
+      if (peer(group, failure->rank).failed) secondary_texts_.push_back(failure->text);
       fail(group, std::move(*failure), true);
       return;
     }
@@ -177,17 +173,22 @@ std::string Engine::place(const Operation& operation) const {
 
 std::optional<Failure> Engine::lost(const Operation& operation, Clock::duration waited) const {
   const Group& group = operation.group();
-  // Numbers say exactly which collectives a rank made before it left; a message of the user may
-  // still be on its way.
+  // Numbers say exactly which calls a rank made before it went; a message of the user may still be
+  // on its way.
   if (operation.number() < 0 && waited < kPatience) return std::nullopt;
   for (int rank = 0; rank < group.size; ++rank) {
-    const Peer& peer =
-        peers_[static_cast<std::size_t>(group.family_ranks[static_cast<std::size_t>(rank)])];
-    if (!peer.left || !operation.needs(rank) || arrived(operation, rank)) continue;
+    const Peer& gone = peer(group, rank);
+    if (!gone.gone || !operation.needs(rank) || arrived(operation, rank)) continue;
+    const std::string here =
+        to_string(operation.call()) + step_text(group.step >= 0 ? group.step : latest_step_);
+    if (gone.failed) {
+      std::string text = failed_text(gone, rank);
+      if (!gone.only_repeats) text += " (" + rank_text(group.rank) + " waits in " + here + ")";
+      return Failure{text, rank, 0};
+    }
     std::string text = "[mpi] " + rank_text(rank) + " left";
-    if (peer.step >= 0) text += " after step " + std::to_string(peer.step);
-    text += " while " + rank_text(group.rank) + " waits in " + to_string(operation.call()) +
-            step_text(group.step >= 0 ? group.step : latest_step_) +
+    if (gone.step >= 0) text += " after step " + std::to_string(gone.step);
+    text += " while " + rank_text(group.rank) + " waits in " + here +
             "; every rank must take part in every step, so give all ranks the same number of "
             "batches";
     return Failure{text, rank, 0};
@@ -224,7 +225,9 @@ Failure Engine::overdue(const Operation& operation, Clock::duration waited) cons
 
 std::vector<Notice::Tally> Engine::tallies() const {
   std::vector<Notice::Tally> all;
-  for (const auto& group : groups_) all.push_back({group->id, group->made});
+  // What was under way on a dead group will not be finished, so nothing counts there.
+  for (const auto& group : groups_)
+    all.push_back({group->id, group->failure ? Progressed{} : group->made});
   return all;
 }
 
@@ -234,16 +237,16 @@ void Engine::announce(Group& group, NoticeKind kind, std::int64_t step,
     const Lock lock(mutex_);
     Notice notice;
     notice.kind = kind;
-    notice.step = kind == NoticeKind::failed ? latest_step_ : step;
     notice.text = text;
-    if (kind == NoticeKind::left) notice.tallies = tallies();
-    for (int rank = 0; rank < group.size; ++rank)
-      if (rank != group.rank) send(notice, group.family_ranks[static_cast<std::size_t>(rank)]);
+    notice.step = kind == NoticeKind::failed ? latest_step_ : step;
     if (kind == NoticeKind::failed)
       fail(group,
-           {"[mpi] " + rank_text(group.rank) + " announced that it failed: " + std::string(text),
+           {"[mpi] " + rank_text(group.rank) + " announced that it failed: " + notice.text,
             group.rank, 0},
            false);
+    notice.tallies = tallies();
+    for (int rank = 0; rank < group.size; ++rank)
+      if (rank != group.rank) send(notice, group.family_ranks[static_cast<std::size_t>(rank)]);
   } catch (...) {
     // Without memory for a notice the others wait until their deadline.
   }
@@ -252,7 +255,7 @@ void Engine::announce(Group& group, NoticeKind kind, std::int64_t step,
 void Engine::set_step(Group& group, std::int64_t step) noexcept {
   const Lock lock(mutex_);
   group.step = step;
-  latest_step_ = std::max(latest_step_, step);
+  latest_step_ = step;
 }
 
 std::int64_t Engine::latest_step() {

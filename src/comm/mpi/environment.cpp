@@ -54,7 +54,7 @@ void check_thread_level(Progress progress, int level) {
       "MPI_Init_thread with MPI_THREAD_MULTIPLE, or use Progress::inline_calls");
 }
 
-Started start(MPI_Comm host, const EnvironmentOptions& options) {
+Started start(MPI_Comm host, const EnvironmentOptions& options, bool ends_job) {
   const auto timeout = chosen_timeout(options);
   const Progress progress = chosen_progress(options);
   const int level = thread_level();
@@ -69,6 +69,7 @@ Started start(MPI_Comm host, const EnvironmentOptions& options) {
   const Locality locality = find_locality(notices);
   Engine::Settings settings;
   settings.thread = wants_thread(progress, locality.cores, level);
+  settings.ends_job = ends_job;
   settings.cores_are_shared = locality.cores < 0.99;
   auto engine = std::make_shared<Engine>(notices, settings);
   std::vector<int> family_ranks(static_cast<std::size_t>(size));
@@ -86,9 +87,9 @@ Started start(MPI_Comm host, const EnvironmentOptions& options) {
 
 }  // namespace
 
-Started start_environment(MPI_Comm host, const EnvironmentOptions& options) {
+Started start_environment(MPI_Comm host, const EnvironmentOptions& options, bool ends_job) {
   try {
-    return start(host, options);
+    return start(host, options, ends_job);
   } catch (const CallFailed& failure) {
     throw CommunicationError("[mpi] environment: " + to_string(failure), -1, failure.code);
   }

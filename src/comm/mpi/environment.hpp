@@ -15,8 +15,8 @@ struct Started {
   std::shared_ptr<Engine> engine;  // null for one rank
 };
 
-/// Collective over `host`, of which nothing is kept. @throws InvalidUsage, BackendUnavailable
-/// before anything is sent; CommunicationError
-Started start_environment(MPI_Comm host, const EnvironmentOptions& options);
+/// Collective over `host`, of which nothing is kept. ends_job: for `run`. @throws InvalidUsage,
+/// BackendUnavailable before anything is sent; CommunicationError
+Started start_environment(MPI_Comm host, const EnvironmentOptions& options, bool ends_job = false);
 
 }  // namespace lockstep::inline v0::detail::mpi

@@ -59,7 +59,7 @@ void free_communicators(Group& group) noexcept {
     if (*communicator != MPI_COMM_NULL) MPI_Comm_free(communicator);
 }
 
-std::uint64_t child_id(const Group& parent, int color) noexcept {
+std::uint64_t child_id(const Group& parent, std::int64_t color) noexcept {
   return mix(mix(parent.id + static_cast<std::uint64_t>(parent.children)) +
              static_cast<std::uint64_t>(color));
 }

@@ -71,6 +71,6 @@ std::shared_ptr<Group> make_group(MPI_Comm parent, std::uint64_t id, std::vector
 /// Collective over its ranks.
 void free_communicators(Group& group) noexcept;
 /// The id of the next group that comes from `parent`, the same on all ranks with this color.
-std::uint64_t child_id(const Group& parent, int color) noexcept;
+std::uint64_t child_id(const Group& parent, std::int64_t color) noexcept;
 
 }  // namespace lockstep::inline v0::detail::mpi

@@ -83,7 +83,7 @@ class MpiJob final : public Job {
 
   std::unique_ptr<EnvironmentState> environment(const EnvironmentOptions& options) override {
     try {
-      Started started = start_environment(MPI_COMM_WORLD, options);
+      Started started = start_environment(MPI_COMM_WORLD, options, true);
       engine_ = std::move(started.engine);
       timeout_ = started.state->ranks.timeout();
       return std::move(started.state);
@@ -92,7 +92,7 @@ class MpiJob final : public Job {
     } catch (const Error&) {  // wrong settings, on this rank at least: end together all the same
       const EnvironmentOptions plain{
           .device = DeviceChoice::cpu, .timeout = timeout_, .progress = Progress::inline_calls};
-      engine_ = start_environment(MPI_COMM_WORLD, plain).engine;
+      engine_ = start_environment(MPI_COMM_WORLD, plain, true).engine;
       throw;
     }
   }

@@ -174,7 +174,7 @@ std::shared_ptr<CommunicatorBackend> MpiCommunicator::split(int color, int key) 
   std::string bytes(sizeof own, '\0');
   std::memcpy(bytes.data(), &own, sizeof own);
   const auto all = gather(Verb::split, bytes + engine_->retired());
-  const std::uint64_t id = child_id(*group_, color + 1);
+  const std::uint64_t id = child_id(*group_, std::int64_t{color} + 1);
   ++group_->children;
 
   std::vector<std::pair<int, int>> members;  // key and rank of this color

@@ -31,6 +31,9 @@ class Operation {
   /// Takes back what can be taken back; false if MPI may still use its memory.
   virtual bool abandon() noexcept { return requests_.abandon(); }
 
+  /// Grows whenever something was sent or received.
+  std::int64_t movement() const noexcept { return requests_.completed(); }
+
   Group& group() const noexcept { return *group_; }
   const Call& call() const noexcept { return call_; }
   /// Among the calls of its plane on this group; -1 for messages of the user.

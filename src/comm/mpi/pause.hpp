@@ -25,18 +25,22 @@ inline std::string seconds_text(Clock::duration time) {
 class Pause {
  public:
   explicit Pause(bool cores_are_shared) noexcept
-      : spin_(cores_are_shared ? Clock::duration{0} : kSpin), begin_(Clock::now()) {}
+      : spin_(cores_are_shared ? Clock::duration{0} : kSpin),
+        begin_(Clock::now()),
+        idle_since_(begin_) {}
 
   Clock::duration waited() const noexcept { return Clock::now() - begin_; }
+  /// Something moved, so more may follow soon.
+  void restart() noexcept { idle_since_ = Clock::now(); }
 
   void operator()() {
-    const auto waited = this->waited();
-    if (waited < spin_) return;
-    if (waited < kYield) {
+    const auto idle = Clock::now() - idle_since_;
+    if (idle < spin_) return;
+    if (idle < kYield) {
       sched_yield();
       return;
     }
-    std::this_thread::sleep_for(std::min<Clock::duration>(kShortSleep + waited / 100, kLongSleep));
+    std::this_thread::sleep_for(std::min<Clock::duration>(kShortSleep + idle / 1000, kLongSleep));
   }
 
  private:
@@ -47,6 +51,7 @@ class Pause {
 
   Clock::duration spin_;
   Clock::time_point begin_;
+  Clock::time_point idle_since_;
 };
 
 }  // namespace lockstep::inline v0::detail::mpi

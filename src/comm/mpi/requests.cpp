@@ -44,6 +44,7 @@ int Requests::test_some() {
         code = error;
   check(code, "MPI_Testsome");
   if (count <= 0) return 0;
+  completed_ += count;
   done_.clear();
   for (int i = 0; i < count; ++i)
     done_.push_back(notes_[static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)])]);

@@ -27,6 +27,8 @@ class Requests {
   void add(MPI_Request request);
 
   bool empty() const noexcept { return requests_.empty(); }
+  /// How many were complete so far.
+  std::int64_t completed() const noexcept { return completed_; }
   bool pending(int peer) const noexcept;
 
   /// Calls finished(token, status) for each request that is complete, and forgets it. The callback
@@ -54,6 +56,7 @@ class Requests {
   /// Moves the notes of complete requests to done_ and returns their number.
   int test_some();
 
+  std::int64_t completed_ = 0;
   std::vector<MPI_Request> requests_;
   std::vector<Note> notes_;
   std::vector<Note> done_;
