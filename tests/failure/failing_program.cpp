@@ -153,6 +153,14 @@ const std::map<std::string, Act> kActs = {
        if (place.rank == 1) throw std::runtime_error("boom");
        return 0;
      }},
+    {"return_from_reversed",  // world rank 0, which is the last one there
+     [](const Place& place) -> std::optional<int> {
+       const ls::Communicator reversed = place.ranks.split(0, -place.rank);
+       if (place.rank == 0) return 0;
+       ls::Tensor values = ls::full({1024}, 1.0);
+       reversed.all_reduce(values).wait();
+       return std::nullopt;
+     }},
     {"call_again", call_again},
 };
 
