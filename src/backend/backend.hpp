@@ -2,6 +2,8 @@
 // by Device.
 #pragma once
 
+#include <string>
+
 #include <lockstep/core/device.hpp>
 #include "backend/elementwise.hpp"
 #include "backend/gemm.hpp"
@@ -10,6 +12,7 @@
 #include "backend/optimizer.hpp"
 #include "backend/random.hpp"
 #include "backend/reduction.hpp"
+#include "backend/scalars.hpp"
 
 namespace lockstep::inline v0::backend {
 
@@ -21,6 +24,8 @@ struct Backend {
   Loss& loss;
   Optimizer& optimizer;
   Random& random;
+  Scalars& scalars;
+  bool host_reads = true;  // results lie in host memory when a call returns
 };
 
 /// @throws BackendUnavailable
@@ -41,5 +46,24 @@ const char* cpu_gemm_library();
 const Backend& cpu_backend();
 const Backend& cuda_backend(int index);
 Queue cuda_current_queue(int index);
+
+struct ChosenQueue {
+  bool chosen = false;  // false: lockstep's own
+  Queue queue;
+};
+/// Chooses the queue of this thread's operations on that device. Returns the choice before.
+ChosenQueue set_cuda_queue(int index, ChosenQueue queue);
+/// Why cuda_device_count() is 0.
+std::string cuda_missing_reason();
+
+/// What tells one GPU from another.
+struct CudaDeviceDescription {
+  std::string name;  // "NVIDIA H100 80GB HBM3"
+  std::string uuid;  // "GPU-8f5a...", the same in every process of the host
+  std::string pci;   // "0000:65:00.0"
+};
+
+/// @throws BackendUnavailable, DeviceError
+CudaDeviceDescription cuda_device_description(int index);
 
 }  // namespace lockstep::inline v0::backend
