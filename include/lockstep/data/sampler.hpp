@@ -12,7 +12,9 @@ namespace lockstep::inline v0::data {
 enum class Partition : std::uint8_t {
   padded,   // every rank gets ceil(N / ranks); the list is repeated from its head (cyclically)
   dropped,  // every rank gets floor(N / ranks); the tail is left out
-  exact,    // every sample once; the first N % ranks ranks get one more
+  exact,  // every sample once; the first N % ranks ranks get one more. For evaluation: in training
+          // a rank with a batch less leaves the others waiting for its gradients until the
+          // deadline, so use padded or dropped there
 };
 
 struct SamplerOptions {
