@@ -8,13 +8,13 @@
 
 namespace lockstep::inline v0::data {
 
-/// How a data set is cut when its size is no multiple of the number of ranks.
+/// How a data set is cut when its size is no multiple of the number of ranks. Train with padded or
+/// dropped: with exact some ranks may have a batch more than others, and wait for exchanges that
+/// these do not make. exact is for evaluation.
 enum class Partition : std::uint8_t {
   padded,   // every rank gets ceil(N / ranks); the list is repeated from its head (cyclically)
   dropped,  // every rank gets floor(N / ranks); the tail is left out
-  exact,  // every sample once; the first N % ranks ranks get one more. For evaluation: in training
-          // a rank with a batch less leaves the others waiting for its gradients until the
-          // deadline, so use padded or dropped there
+  exact,    // every sample once; the first N % ranks ranks get one more
 };
 
 struct SamplerOptions {
