@@ -21,6 +21,7 @@ std::uint64_t seed();
 
 // Devices of the machine, before CUDA_VISIBLE_DEVICES.
 void set_device_count(int count);
+void set_device_memory(std::int64_t byte_count);  // of each device; 8 GiB
 void set_host_name(const std::string& name);
 std::string host_name();
 
@@ -41,7 +42,8 @@ LiveObjects live_objects();
 std::int64_t live_handles(const std::string& kind);  // as counted by count_live
 
 struct Counters {
-  std::int64_t kernel_launches = 0;  // as run on a stream, in a graph or not
+  std::int64_t kernel_launches = 0;  // by the host, captured or not
+  std::int64_t kernel_runs = 0;      // by the device, in a graph or not
   std::int64_t graph_launches = 0;
   std::int64_t host_synchronizations = 0;    // the host waited for a stream, event or device
   std::int64_t device_synchronizations = 0;  // of those, for a whole device (cudaFree as well)

@@ -25,10 +25,14 @@ class Operation {
 
   // The same operation, not begun: a graph keeps one and runs a clone at each launch.
   virtual std::unique_ptr<Operation> clone() const = 0;
+
+  // Whether others wait for it, so that it must run soon even if this process does not ask for it.
+  // A thread of the stand-in then drives the streams when nobody else did for some milliseconds.
+  virtual bool has_peers() const { return false; }
 };
 
 // Queues the operation, or adds it to the graph that is being captured from the stream; nothing
-// runs. A stream is valid for the current device or not; nullptr is its legacy default stream.
+// runs. The stream may belong to any device; nullptr is the current device's default stream.
 // Errors: cudaErrorInvalidResourceHandle, and those of a capture that went wrong.
 cudaError_t enqueue(cudaStream_t stream, std::unique_ptr<Operation> operation);
 
