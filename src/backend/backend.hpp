@@ -2,6 +2,8 @@
 // by Device.
 #pragma once
 
+#include <string>
+
 #include <lockstep/core/device.hpp>
 #include "backend/elementwise.hpp"
 #include "backend/gemm.hpp"
@@ -41,5 +43,15 @@ const char* cpu_gemm_library();
 const Backend& cpu_backend();
 const Backend& cuda_backend(int index);
 Queue cuda_current_queue(int index);
+
+/// What tells one GPU from another.
+struct CudaDeviceDescription {
+  std::string name;  // "NVIDIA H100 80GB HBM3"
+  std::string uuid;  // "GPU-8f5a...", the same in every process of the host
+  std::string pci;   // "0000:65:00.0"
+};
+
+/// @throws BackendUnavailable, DeviceError
+CudaDeviceDescription cuda_device_description(int index);
 
 }  // namespace lockstep::inline v0::backend

@@ -23,5 +23,7 @@ const Backend& cuda_backend(int index) { refuse(index); }
 
 Queue cuda_current_queue(int index) { refuse(index); }
 
+CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
+
 }  // namespace backend
 }  // namespace lockstep::inline v0
