@@ -12,6 +12,7 @@
 #include "backend/optimizer.hpp"
 #include "backend/random.hpp"
 #include "backend/reduction.hpp"
+#include "backend/scalars.hpp"
 
 namespace lockstep::inline v0::backend {
 
@@ -23,6 +24,8 @@ struct Backend {
   Loss& loss;
   Optimizer& optimizer;
   Random& random;
+  Scalars& scalars;
+  bool host_reads = true;  // results lie in host memory when a call returns
 };
 
 /// @throws BackendUnavailable
@@ -43,6 +46,15 @@ const char* cpu_gemm_library();
 const Backend& cpu_backend();
 const Backend& cuda_backend(int index);
 Queue cuda_current_queue(int index);
+
+struct ChosenQueue {
+  bool chosen = false;  // false: lockstep's own
+  Queue queue;
+};
+/// Chooses the queue of this thread's operations on that device. Returns the choice before.
+ChosenQueue set_cuda_queue(int index, ChosenQueue queue);
+/// Why cuda_device_count() is 0.
+std::string cuda_missing_reason();
 
 /// What tells one GPU from another.
 struct CudaDeviceDescription {

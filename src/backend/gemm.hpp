@@ -2,6 +2,7 @@
 // gives beta * c; beta = 0 never reads c).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include <lockstep/core/dtype.hpp>
@@ -12,11 +13,28 @@ namespace lockstep::inline v0::backend {
 /// c (m, n) = op(a) (m, k) * op(b) (k, n) + beta * c, with tight rows (the leading dimension is the
 /// number of columns in memory).
 struct GemmShape {
+  friend auto operator<=>(const GemmShape&, const GemmShape&) = default;
+
   bool transpose_a = false;  // a lies in memory as (k, m)
   bool transpose_b = false;  // b lies in memory as (n, k)
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
+};
+
+struct LinearShape {
+  std::int64_t rows = 1;
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+};
+
+struct LinearGradients {
+  const void* gradient = nullptr;  // (rows, out), of the result
+  const void* x = nullptr;         // (rows, in)
+  void* weight = nullptr;          // (out, in)
+  bool accumulate_weight = false;  // add to what is there
+  void* bias = nullptr;            // (out), or null
+  bool accumulate_bias = false;
 };
 
 class Gemm {
@@ -28,6 +46,9 @@ class Gemm {
   virtual void linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out,
                       const void* x, const void* weight, const void* bias, void* y,
                       Queue queue) = 0;
+  /// weight = gradient^T x and bias = the sum of gradient over its rows (as Reduction::sum).
+  virtual void linear_gradients(DType dtype, const LinearShape& shape,
+                                const LinearGradients& operands, Queue queue) = 0;
 };
 
 }  // namespace lockstep::inline v0::backend

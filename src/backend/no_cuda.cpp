@@ -20,8 +20,10 @@ namespace {
 }  // namespace
 
 const Backend& cuda_backend(int index) { refuse(index); }
-
 Queue cuda_current_queue(int index) { refuse(index); }
+ChosenQueue set_cuda_queue(int index, ChosenQueue) { refuse(index); }
+std::string cuda_missing_reason() { return "this lockstep was built without CUDA"; }
+CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
 
 CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
 

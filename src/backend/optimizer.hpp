@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <vector>
 
 #include <lockstep/core/dtype.hpp>
 #include "backend/queue.hpp"
@@ -14,9 +16,11 @@ namespace lockstep::inline v0::backend {
 struct ArenaPointers {
   void* values = nullptr;
   const void* gradients = nullptr;
-  void* first_moment = nullptr;   // Adam: m; SGD: momentum buffer, null without momentum
-  void* second_moment = nullptr;  // Adam: v; SGD: null
-  double gradient_scale = 1;      // multiplied into each gradient as it is read
+  void* first_moment = nullptr;          // Adam: m; SGD: momentum buffer, null without momentum
+  void* second_moment = nullptr;         // Adam: v; SGD: null
+  double gradient_scale = 1;             // multiplied into each gradient as it is read
+  const double* device_scale = nullptr;  // in device memory, multiplied to gradient_scale; or null
+  const std::int32_t* skip = nullptr;    // in device memory; where it is not 0 nothing changes
 };
 
 /// A run of elements [begin, end) with the same options and step number.
@@ -47,15 +51,20 @@ struct SgdSegment {
   friend bool operator==(const SgdSegment&, const SgdSegment&) = default;
 };
 
+/// For a step that is captured and replayed: makes the segments of the next replay, as many and
+/// with the same ranges as those of the capture.
+template <class Segment>
+using NextSegments = std::function<std::vector<Segment>()>;
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   /// include/lockstep/optim/adam.hpp has the formulas. Coefficients are computed in float64 and
   /// rounded once to dtype.
   virtual void adam(DType dtype, const ArenaPointers& arena, std::span<const AdamSegment> segments,
-                    Queue queue) = 0;
+                    Queue queue, const NextSegments<AdamSegment>& next = {}) = 0;
   virtual void sgd(DType dtype, const ArenaPointers& arena, std::span<const SgdSegment> segments,
-                   Queue queue) = 0;
+                   Queue queue, const NextSegments<SgdSegment>& next = {}) = 0;
 };
 
 }  // namespace lockstep::inline v0::backend

@@ -35,15 +35,15 @@ TEST_CASE("no bytes are a null pointer, and a null pointer may be released") {
 TEST_CASE("a size class wastes at most a sixteenth above 1 KiB") {
   std::size_t last_index = 0;
   for (std::int64_t size = 1; size < 5'000'000'000; size += 1 + size / 50) {
-    const auto block = CpuMemory::size_class(size);
+    const auto block = lockstep::backend::size_class(size);
     CHECK(block.byte_count >= size);
     CHECK(block.byte_count - size < (size > 1024 ? size / 16 + 64 : 64));
     CHECK(block.index >= last_index);
-    CHECK(CpuMemory::size_class(block.byte_count).index == block.index);
-    CHECK(CpuMemory::size_class(block.byte_count + 1).index == block.index + 1);
+    CHECK(lockstep::backend::size_class(block.byte_count).index == block.index);
+    CHECK(lockstep::backend::size_class(block.byte_count + 1).index == block.index + 1);
     last_index = block.index;
   }
-  CHECK(CpuMemory::size_class(40'000'000).byte_count < 42'000'000);
+  CHECK(lockstep::backend::size_class(40'000'000).byte_count < 42'000'000);
 }
 
 TEST_CASE("a step that allocates as the last one did asks the system for nothing") {

@@ -43,7 +43,7 @@ void call_blas(const Product& p, const double* a, const double* b, double beta, 
               c, p.n);
 }
 
-class BlasGemm final : public Gemm {
+class BlasGemm final : public CpuGemm {
  public:
   void multiply(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
                 void* c, Queue queue) override {
@@ -64,13 +64,6 @@ class BlasGemm final : public Gemm {
       call_blas(product, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T>(beta),
                 static_cast<T*>(c));
     });
-  }
-
-  void linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out, const void* x,
-              const void* weight, const void* bias, void* y, Queue queue) override {
-    if (bias != nullptr) fill_rows(dtype, rows, out, bias, y);
-    multiply(dtype, {.transpose_b = true, .m = rows, .n = out, .k = in}, x, weight,
-             bias != nullptr ? 1 : 0, y, queue);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "backend/cpu/cpu_optimizer.hpp"
 #include "backend/cpu/cpu_random.hpp"
 #include "backend/cpu/cpu_reduction.hpp"
+#include "backend/cpu/cpu_scalars.hpp"
 #include "backend/cpu/gemm_libraries.hpp"
 #include "backend/cpu/thread_pool.hpp"
 
@@ -19,7 +20,7 @@ const Backend& cpu_backend() {
       *new cpu::CpuMemory,    *new cpu::CpuElementwise,
       *new cpu::CpuReduction, cpu::blas_gemm() != nullptr ? *cpu::blas_gemm() : cpu::eigen_gemm(),
       *new cpu::CpuLoss,      *new cpu::CpuOptimizer,
-      *new cpu::CpuRandom,
+      *new cpu::CpuRandom,    *new cpu::CpuScalars,
   };
   return backend;
 }

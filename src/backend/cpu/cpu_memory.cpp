@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
@@ -47,23 +46,6 @@ void copy_bytes(void* destination, const void* source, std::int64_t byte_count) 
 }  // namespace
 
 CpuMemory::CpuMemory() : classes_(size_class(kLargest).index + 1) {}
-
-CpuMemory::SizeClass CpuMemory::size_class(std::int64_t byte_count) noexcept {
-  constexpr std::int64_t kSmall = 1024;
-  constexpr std::size_t kSmallClasses = kSmall / kAlignment;
-  if (byte_count <= kSmall) {
-    const std::int64_t units = (byte_count + kAlignment - 1) / kAlignment;
-    return {static_cast<std::size_t>(units - 1), units * kAlignment};
-  }
-  // 2^exponent < byte_count <= 2^(exponent + 1), cut into 16 steps.
-  const int exponent = std::bit_width(static_cast<std::uint64_t>(byte_count - 1)) - 1;
-  const std::int64_t base = std::int64_t{1} << exponent;
-  const std::int64_t step = base / 16;
-  const std::int64_t steps = (byte_count - base + step - 1) / step;
-  return {kSmallClasses + static_cast<std::size_t>(exponent - 10) * 16 +
-              static_cast<std::size_t>(steps - 1),
-          base + steps * step};
-}
 
 void* CpuMemory::allocate(std::int64_t byte_count, Queue) {
   if (byte_count == 0) return nullptr;

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "backend/memory.hpp"
+#include "backend/size_class.hpp"
 
 namespace lockstep::inline v0::backend::cpu {
 
-/// Blocks come in size classes: multiples of 64 bytes up to 1 KiB, then 16 classes per doubling, so
-/// at most 1/16 is wasted.
+/// Blocks come in size classes.
 class CpuMemory final : public Memory {
  public:
   CpuMemory();
@@ -25,12 +25,6 @@ class CpuMemory final : public Memory {
   void copy_to_host(void* destination, const void* source, std::int64_t byte_count,
                     Queue queue) override;
   void set_zero(void* destination, std::int64_t byte_count, Queue queue) override;
-
-  struct SizeClass {
-    std::size_t index;
-    std::int64_t byte_count;
-  };
-  static SizeClass size_class(std::int64_t byte_count) noexcept;
 
  private:
   struct FreeBlocks {

@@ -1,52 +1,12 @@
 #include "backend/cpu/cpu_optimizer.hpp"
 
-#include <cmath>
-
 #include "backend/cpu/dispatch.hpp"
 #include "backend/cpu/thread_pool.hpp"
 #include "backend/cpu/variant.hpp"
+#include "backend/optimizer_coefficients.hpp"
 
 namespace lockstep::inline v0::backend::cpu {
 namespace {
-
-/// base^exponent by squaring: std::pow may differ in the last bit between machines.
-double power(double base, std::int64_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent /= 2) {
-    if (exponent % 2 == 1) result *= base;
-    base *= base;
-  }
-  return result;
-}
-
-template <class T>
-AdamCoefficients<T> coefficients(const AdamSegment& segment, double gradient_scale) {
-  return {
-      .gradient_scale = static_cast<T>(gradient_scale),
-      .l2_decay = static_cast<T>(segment.l2_decay),
-      .keep = static_cast<T>(1 - segment.learning_rate * segment.decoupled_decay),
-      .beta1 = static_cast<T>(segment.beta1),
-      .one_minus_beta1 = static_cast<T>(1 - segment.beta1),
-      .beta2 = static_cast<T>(segment.beta2),
-      .one_minus_beta2 = static_cast<T>(1 - segment.beta2),
-      .rate = static_cast<T>(segment.learning_rate / (1 - power(segment.beta1, segment.step))),
-      .root_scale = static_cast<T>(1 / std::sqrt(1 - power(segment.beta2, segment.step))),
-      .epsilon = static_cast<T>(segment.epsilon),
-  };
-}
-
-template <class T>
-SgdCoefficients<T> coefficients(const SgdSegment& segment, double gradient_scale) {
-  return {
-      .gradient_scale = static_cast<T>(gradient_scale),
-      .weight_decay = static_cast<T>(segment.weight_decay),
-      .momentum = static_cast<T>(segment.momentum),
-      .one_minus_dampening = static_cast<T>(1 - segment.dampening),
-      .learning_rate = static_cast<T>(segment.learning_rate),
-      .nesterov = segment.nesterov,
-      .first_step = segment.first_step,
-  };
-}
 
 template <class T>
 T* at(void* arena, std::int64_t index) {
@@ -56,7 +16,8 @@ T* at(void* arena, std::int64_t index) {
 }  // namespace
 
 void CpuOptimizer::adam(DType dtype, const ArenaPointers& arena,
-                        std::span<const AdamSegment> segments, Queue) {
+                        std::span<const AdamSegment> segments, Queue,
+                        const NextSegments<AdamSegment>&) {
   with_float_type("adam", dtype, [&]<class T>(Type<T>) {
     for (const AdamSegment& segment : segments) {
       const auto with = coefficients<T>(segment, arena.gradient_scale);
@@ -71,7 +32,8 @@ void CpuOptimizer::adam(DType dtype, const ArenaPointers& arena,
 }
 
 void CpuOptimizer::sgd(DType dtype, const ArenaPointers& arena,
-                       std::span<const SgdSegment> segments, Queue) {
+                       std::span<const SgdSegment> segments, Queue,
+                       const NextSegments<SgdSegment>&) {
   with_float_type("sgd", dtype, [&]<class T>(Type<T>) {
     for (const SgdSegment& segment : segments) {
       const auto with = coefficients<T>(segment, arena.gradient_scale);

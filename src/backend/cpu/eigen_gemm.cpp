@@ -5,7 +5,7 @@
 namespace lockstep::inline v0::backend::cpu {
 namespace {
 
-class EigenGemm final : public Gemm {
+class EigenGemm final : public CpuGemm {
  public:
   void multiply(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
                 void* c, Queue) override {
@@ -16,13 +16,6 @@ class EigenGemm final : public Gemm {
           static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T>(beta),
           static_cast<T*>(c));
     });
-  }
-
-  void linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out, const void* x,
-              const void* weight, const void* bias, void* y, Queue queue) override {
-    if (bias != nullptr) fill_rows(dtype, rows, out, bias, y);
-    multiply(dtype, {.transpose_b = true, .m = rows, .n = out, .k = in}, x, weight,
-             bias != nullptr ? 1 : 0, y, queue);
   }
 };
 

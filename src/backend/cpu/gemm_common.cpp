@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "backend/backend.hpp"
 #include "backend/cpu/dispatch.hpp"
 #include "backend/cpu/gemm_libraries.hpp"
 #include "backend/cpu/variant.hpp"
@@ -19,11 +20,33 @@ bool trivial_product(DType dtype, const GemmShape& shape, double beta, void* c) 
   return true;
 }
 
+namespace {
+
+/// Writes the bias into every row of y (rows, out).
 void fill_rows(DType dtype, std::int64_t rows, std::int64_t out, const void* bias, void* y) {
   if (out == 0) return;
   const std::int64_t row_bytes = out * byte_size(dtype);
   for (std::int64_t row = 0; row < rows; ++row)
     std::memcpy(static_cast<char*>(y) + row * row_bytes, bias, static_cast<std::size_t>(row_bytes));
+}
+
+}  // namespace
+
+void CpuGemm::linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out,
+                     const void* x, const void* weight, const void* bias, void* y, Queue queue) {
+  if (bias != nullptr) fill_rows(dtype, rows, out, bias, y);
+  multiply(dtype, {.transpose_b = true, .m = rows, .n = out, .k = in}, x, weight,
+           bias != nullptr ? 1 : 0, y, queue);
+}
+
+void CpuGemm::linear_gradients(DType dtype, const LinearShape& shape,
+                               const LinearGradients& operands, Queue queue) {
+  const auto& [rows, in, out] = shape;
+  if (operands.bias != nullptr)
+    cpu_backend().reduction.sum(dtype, operands.gradient, 1, rows, out, 1.0,
+                                operands.accumulate_bias, operands.bias, queue);
+  multiply(dtype, {.transpose_a = true, .m = out, .n = in, .k = rows}, operands.gradient,
+           operands.x, operands.accumulate_weight ? 1.0 : 0.0, operands.weight, queue);
 }
 
 }  // namespace lockstep::inline v0::backend::cpu

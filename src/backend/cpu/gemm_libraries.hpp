@@ -16,7 +16,13 @@ void set_blas_thread_count(int count);
 
 /// What is the same for every library: products that need none. True if that was all.
 bool trivial_product(DType dtype, const GemmShape& shape, double beta, void* c);
-/// Writes the bias into every row of y (rows, out).
-void fill_rows(DType dtype, std::int64_t rows, std::int64_t out, const void* bias, void* y);
+/// What is the same for every library but for the product itself.
+class CpuGemm : public Gemm {
+ public:
+  void linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out, const void* x,
+              const void* weight, const void* bias, void* y, Queue queue) override;
+  void linear_gradients(DType dtype, const LinearShape& shape, const LinearGradients& operands,
+                        Queue queue) override;
+};
 
 }  // namespace lockstep::inline v0::backend::cpu

@@ -9,11 +9,7 @@ namespace lockstep::inline v0 {
 namespace detail {
 namespace {
 
-struct LinearShape {
-  std::int64_t rows = 1;
-  std::int64_t in = 0;
-  std::int64_t out = 0;
-};
+using backend::LinearShape;
 
 class LinearNode final : public Node {
  public:
@@ -37,18 +33,7 @@ class LinearNode final : public Node {
     const auto& backend = backend_of(gradient);
     const backend::Queue queue = queue_of(gradient);
     const DType dtype = gradient.dtype();
-    if (GradientSlot* bias = input(2)) {
-      auto [tensor, accumulate] = bias->destination();
-      backend.reduction.sum(dtype, gradient.raw_data(), 1, rows, out, 1.0, accumulate,
-                            tensor.impl()->data(), queue);
-    }
-    if (GradientSlot* weight = input(1)) {
-      const Tensor x = x_.value();
-      auto [tensor, accumulate] = weight->destination();
-      backend.gemm.multiply(dtype, {.transpose_a = true, .m = out, .n = in, .k = rows},
-                            gradient.raw_data(), x.raw_data(), accumulate ? 1.0 : 0.0,
-                            tensor.impl()->data(), queue);
-    }
+    give_parameters(gradient);
     if (GradientSlot* x = input(0)) {
       const Tensor weight = weight_.value();
       auto [tensor, accumulate] = x->destination();
@@ -59,6 +44,31 @@ class LinearNode final : public Node {
   }
 
  private:
+  void give_parameters(const Tensor& gradient) {
+    const auto& backend = backend_of(gradient);
+    GradientSlot* weight = input(1);
+    GradientSlot* bias = input(2);
+    backend::LinearGradients operands{.gradient = gradient.raw_data()};
+    GradientSlot::Destination bias_place;
+    if (bias != nullptr) {
+      bias_place = bias->destination();
+      operands.bias = bias_place.tensor.impl()->data();
+      operands.accumulate_bias = bias_place.accumulate;
+    }
+    if (weight == nullptr) {
+      if (bias != nullptr)
+        backend.reduction.sum(gradient.dtype(), operands.gradient, 1, shape_.rows, shape_.out, 1.0,
+                              operands.accumulate_bias, operands.bias, queue_of(gradient));
+      return;
+    }
+    const Tensor x = x_.value();
+    const auto [tensor, accumulate] = weight->destination();
+    operands.x = x.raw_data();
+    operands.weight = tensor.impl()->data();
+    operands.accumulate_weight = accumulate;
+    backend.gemm.linear_gradients(gradient.dtype(), shape_, operands, queue_of(gradient));
+  }
+
   LinearShape shape_;
   Saved x_;
   Saved weight_;

@@ -1,0 +1,178 @@
+#include "backend/cuda/cuda_device.hpp"
+
+#include <array>
+#include <atomic>
+#include <string>
+
+#include <lockstep/core/error.hpp>
+#include "backend/cuda/cuda_elementwise.hpp"
+#include "backend/cuda/cuda_gemm.hpp"
+#include "backend/cuda/cuda_loss.hpp"
+#include "backend/cuda/cuda_optimizer.hpp"
+#include "backend/cuda/cuda_random.hpp"
+#include "backend/cuda/cuda_reduction.hpp"
+#include "backend/cuda/cuda_scalars.hpp"
+
+namespace lockstep::inline v0::backend::cuda {
+namespace {
+
+constexpr int kMaxDevices = 128;
+
+/// Streams that this thread's scopes have chosen, by device; null: lockstep's own.
+thread_local std::array<Queue, kMaxDevices> chosen_queues;
+thread_local std::array<bool, kMaxDevices> has_chosen_queue;
+
+int processors(int index) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, index),
+        "cudaDeviceGetAttribute");
+  return count;
+}
+
+Stream stream_on(int index) {
+  const DeviceGuard guard(index);
+  return make_stream();
+}
+
+}  // namespace
+
+// The families are never destroyed, as the device itself.
+DeviceState::DeviceState(int index)
+    : index_(index),
+      processor_count_(processors(index)),
+      stream_(stream_on(index)),
+      memory_(index),
+      backend_(new Backend{memory_, *new CudaElementwise(index), *new CudaReduction(index),
+                           *new CudaGemm(index), *new CudaLoss(index), *new CudaOptimizer(index),
+                           *new CudaRandom(index), *new CudaScalars(index), false}) {}
+
+std::int32_t* DeviceState::status() {
+  const std::lock_guard lock(status_mutex_);
+  if (status_ != nullptr) return status_;
+  const DeviceGuard guard(index_);
+  void* memory = nullptr;
+  check(cudaMalloc(&memory, sizeof(std::int32_t)), "cudaMalloc");
+  status_ = static_cast<std::int32_t*>(memory);
+  check(cudaMemsetAsync(status_, 0, sizeof(std::int32_t), current_stream(index_)),
+        "cudaMemsetAsync");
+  status_copy_ = memory_.pinned().take(sizeof(std::int32_t));
+  *reinterpret_cast<std::int32_t*>(status_copy_.data()) = 0;
+  return status_;
+}
+
+void DeviceState::copy_status(cudaStream_t stream) {
+  const std::lock_guard lock(status_mutex_);
+  if (status_ == nullptr) return;
+  check(cudaMemcpyAsync(status_copy_.data(), status_, sizeof(std::int32_t), cudaMemcpyDeviceToHost,
+                        stream),
+        "cudaMemcpyAsync to the host");
+}
+
+void DeviceState::check_status() {
+  const std::lock_guard lock(status_mutex_);
+  if (status_ == nullptr) return;
+  auto& copy = *reinterpret_cast<std::int32_t*>(status_copy_.data());
+  if (copy == 0) return;
+  copy = 0;
+  check(cudaMemsetAsync(status_, 0, sizeof(std::int32_t), current_stream(index_)),
+        "cudaMemsetAsync");
+  throw InvalidUsage(
+      "cross_entropy on cuda:" + std::to_string(index_) +
+      ": a label was out of range in an operation before this read (a device reports it late); "
+      "labels are class numbers from 0, or ignore_index");
+}
+
+DeviceState& device_state(int index) {
+  static std::mutex mutex;
+  static std::array<std::atomic<DeviceState*>, kMaxDevices> states;
+  if (index >= 0 && index < kMaxDevices)
+    if (DeviceState* state =
+            states[static_cast<std::size_t>(index)].load(std::memory_order_acquire))
+      return *state;
+  const std::lock_guard lock(mutex);
+  const int count = cuda_device_count();
+  if (index < 0 || index >= std::min(count, kMaxDevices))
+    throw BackendUnavailable("[cuda] device cuda:" + std::to_string(index) +
+                             " was asked for; this process can use " + std::to_string(count) +
+                             (count == 0 ? ": " + cuda_missing_reason() : std::string()));
+  auto& place = states[static_cast<std::size_t>(index)];
+  if (place.load() == nullptr) place.store(new DeviceState(index), std::memory_order_release);
+  return *place.load();
+}
+
+cudaStream_t current_stream(int index) {
+  DeviceState& state = device_state(index);
+  const auto i = static_cast<std::size_t>(index);
+  return has_chosen_queue[i] ? stream_of(chosen_queues[i]) : state.stream();
+}
+
+}  // namespace lockstep::inline v0::backend::cuda
+
+namespace lockstep::inline v0 {
+
+int cuda_device_count() noexcept {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess) return count;
+  static_cast<void>(cudaGetLastError());
+  return 0;
+}
+
+namespace backend {
+
+std::string cuda_missing_reason() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess)
+    return count > 0 ? "" : "the driver shows no device; look at CUDA_VISIBLE_DEVICES";
+  static_cast<void>(cudaGetLastError());
+  if (status == cudaErrorInsufficientDriver) {
+    int runtime = 0;
+    int driver = 0;
+    static_cast<void>(cudaRuntimeGetVersion(&runtime));
+    static_cast<void>(cudaDriverGetVersion(&driver));
+    const auto version = [](int number) {
+      return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+    };
+    return driver == 0 ? "no NVIDIA driver was found"
+                       : "the NVIDIA driver is for CUDA " + version(driver) +
+                             ", this build needs " + version(runtime) + "; update the driver";
+  }
+  return std::string(cudaGetErrorString(status)) + " (" + cudaGetErrorName(status) +
+         "); look at CUDA_VISIBLE_DEVICES and nvidia-smi";
+}
+
+CudaDeviceDescription cuda_device_description(int index) {
+  cuda::device_state(index);
+  cudaDeviceProp properties{};
+  cuda::check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
+  CudaDeviceDescription description{.name = properties.name, .uuid = "GPU", .pci = {}};
+  char bus[32] = {};
+  cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, index), "cudaDeviceGetPCIBusId");
+  description.pci = bus;
+  // As nvidia-smi writes it: 4, 2, 2, 2 and 6 bytes.
+  constexpr char kDigits[] = "0123456789abcdef";
+  for (std::size_t i = 0; i < sizeof properties.uuid.bytes; ++i) {
+    const auto byte = static_cast<unsigned char>(properties.uuid.bytes[i]);
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) description.uuid += '-';
+    description.uuid += kDigits[byte >> 4];
+    description.uuid += kDigits[byte & 15];
+  }
+  return description;
+}
+
+const Backend& cuda_backend(int index) { return cuda::device_state(index).backend(); }
+
+Queue cuda_current_queue(int index) { return {cuda::current_stream(index)}; }
+
+ChosenQueue set_cuda_queue(int index, ChosenQueue queue) {
+  cuda::device_state(index);
+  const auto i = static_cast<std::size_t>(index);
+  const ChosenQueue before{cuda::has_chosen_queue[i], cuda::chosen_queues[i]};
+  cuda::has_chosen_queue[i] = queue.chosen;
+  cuda::chosen_queues[i] = queue.queue;
+  return before;
+}
+
+}  // namespace backend
+}  // namespace lockstep::inline v0

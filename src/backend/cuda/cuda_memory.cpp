@@ -1,0 +1,211 @@
+#include "backend/cuda/cuda_memory.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <lockstep/core/error.hpp>
+#include "backend/capture.hpp"
+#include "backend/cuda/cuda_device.hpp"
+#include "backend/size_class.hpp"
+#include "backend/stream_watch.hpp"
+
+namespace lockstep::inline v0::backend::cuda {
+namespace {
+
+constexpr std::int64_t kLargest = std::int64_t{1} << 46;
+constexpr std::int64_t kStaging = 16 * 1024 * 1024;  // bytes of one pinned piece of a transfer
+
+thread_local std::shared_ptr<CudaMemory::Pool> current_pool;
+
+}  // namespace
+
+void wait_for(cudaStream_t stream) {
+  wait_watched([stream] {
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (status == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      return false;
+    }
+    check(status, "cudaStreamQuery");
+    return true;
+  });
+}
+
+std::shared_ptr<CudaMemory::Pool> CudaMemory::make_pool() { return std::make_shared<Pool>(); }
+
+void CudaMemory::use_pool(std::shared_ptr<Pool> pool) { current_pool = std::move(pool); }
+
+void CudaMemory::dissolve(Pool& pool) noexcept {
+  const std::lock_guard lock(mutex_);
+  for (auto& [place, pointers] : pool.free_blocks) {
+    auto& common = common_->free_blocks[place];
+    common.insert(common.end(), pointers.begin(), pointers.end());
+  }
+  pool.free_blocks.clear();
+  for (auto& [pointer, block] : blocks_)
+    if (block.pool.get() == &pool) block.pool = common_;
+}
+
+void* CudaMemory::allocate(std::int64_t byte_count, Queue queue) {
+  if (byte_count == 0) return nullptr;
+  if (byte_count < 0 || byte_count > kLargest)
+    throw DeviceError("[cuda] allocation of " + std::to_string(byte_count) + " bytes is impossible",
+                      ENOMEM);
+  const std::int64_t size = size_class(byte_count).byte_count;
+  const cudaStream_t stream = stream_of(queue);
+  const std::lock_guard lock(mutex_);
+  const std::shared_ptr<Pool>& pool = current_pool != nullptr ? current_pool : common_;
+  void* pointer = nullptr;
+  auto& cached = pool->free_blocks[{stream, size}];
+  if (!cached.empty()) {
+    pointer = cached.back();
+    cached.pop_back();
+    counters_.bytes_cached -= size;
+  } else {
+    pointer = take_new(size);
+  }
+  blocks_[pointer] = {size, stream, pool};
+  counters_.bytes_in_use += size;
+  return pointer;
+}
+
+void* CudaMemory::take_new(std::int64_t byte_count) {
+  const DeviceGuard guard(index_);
+  void* pointer = nullptr;
+  cudaError_t status = cudaMalloc(&pointer, static_cast<std::size_t>(byte_count));
+  if (status == cudaErrorMemoryAllocation && counters_.bytes_cached > 0 &&
+      current_capture() == nullptr) {
+    static_cast<void>(cudaGetLastError());
+    free_cached(*common_);
+    status = cudaMalloc(&pointer, static_cast<std::size_t>(byte_count));
+  }
+  if (status == cudaErrorMemoryAllocation) {
+    static_cast<void>(cudaGetLastError());
+    throw DeviceError("[cuda] out of memory on cuda:" + std::to_string(index_) +
+                          ": allocation of " + std::to_string(byte_count) + " bytes with " +
+                          std::to_string(counters_.bytes_in_use) +
+                          " bytes in use by this process; use a smaller batch or model",
+                      status);
+  }
+  check(status, "cudaMalloc");
+  ++counters_.system_requests;
+  return pointer;
+}
+
+void CudaMemory::release(void* pointer, std::int64_t, Queue queue) noexcept {
+  if (pointer == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  const auto it = blocks_.find(pointer);
+  Block& block = it->second;
+  // What this thread's current stream still does with the block comes before whatever is next on
+  // the block's own stream.
+  const cudaStream_t stream = stream_of(queue);
+  if (stream != block.stream && !order_after(block.stream, stream)) {
+    blocks_.erase(it);  // cannot be handed out again safely
+    return;
+  }
+  // What a captured step frees is still written to by its replays.
+  Pool& pool = current_pool != nullptr ? *current_pool : *block.pool;
+  pool.free_blocks[{block.stream, block.byte_count}].push_back(pointer);
+  counters_.bytes_in_use -= block.byte_count;
+  counters_.bytes_cached += block.byte_count;
+  blocks_.erase(it);
+}
+
+bool CudaMemory::order_after(cudaStream_t stream, cudaStream_t other) noexcept {
+  try {
+    const DeviceGuard guard(index_);
+    const Event event = make_event();
+    check(cudaEventRecord(event.get(), other), "cudaEventRecord");
+    check(cudaStreamWaitEvent(stream, event.get(), 0), "cudaStreamWaitEvent");
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
+void CudaMemory::trim() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (current_capture() == nullptr) free_cached(*common_);
+}
+
+void CudaMemory::free_cached(Pool& pool) noexcept {
+  int before = 0;
+  static_cast<void>(cudaGetDevice(&before));
+  static_cast<void>(cudaSetDevice(index_));
+  for (auto& [place, pointers] : pool.free_blocks)
+    for (void* pointer : pointers) {
+      static_cast<void>(cudaFree(pointer));
+      counters_.bytes_cached -= place.second;
+    }
+  pool.free_blocks.clear();
+  static_cast<void>(cudaSetDevice(before));
+}
+
+MemoryCounters CudaMemory::counters() const noexcept {
+  const std::lock_guard lock(mutex_);
+  return counters_;
+}
+
+void CudaMemory::copy(void* destination, const void* source, std::int64_t byte_count, Queue queue) {
+  if (byte_count == 0 || destination == source) return;
+  const DeviceGuard guard(index_);
+  check(cudaMemcpyAsync(destination, source, static_cast<std::size_t>(byte_count),
+                        cudaMemcpyDeviceToDevice, stream_of(queue)),
+        "cudaMemcpyAsync within the device");
+}
+
+void CudaMemory::copy_from_host(void* destination, const void* source, std::int64_t byte_count,
+                                Queue queue) {
+  if (byte_count == 0) return;
+  const DeviceGuard guard(index_);
+  const cudaStream_t stream = stream_of(queue);
+  if (current_capture() == nullptr && byte_count > 4 * kStaging) {
+    // CUDA stages it itself, and has read the source when it returns.
+    check(cudaMemcpyAsync(destination, source, static_cast<std::size_t>(byte_count),
+                          cudaMemcpyHostToDevice, stream),
+          "cudaMemcpyAsync from the host");
+    return;
+  }
+  PinnedPool::Block block = pinned_.take(byte_count);
+  std::memcpy(block.data(), source, static_cast<std::size_t>(byte_count));
+  check(cudaMemcpyAsync(destination, block.data(), static_cast<std::size_t>(byte_count),
+                        cudaMemcpyHostToDevice, stream),
+        "cudaMemcpyAsync from the host");
+  if (Capture* capture = current_capture())
+    capture->keep(std::make_shared<PinnedPool::Block>(std::move(block)));
+  else
+    pinned_.give_back(std::move(block), stream);
+}
+
+void CudaMemory::copy_to_host(void* destination, const void* source, std::int64_t byte_count,
+                              Queue queue) {
+  if (byte_count == 0) return;
+  if (Capture* capture = current_capture()) capture->refuse("reads a value back to the host");
+  const DeviceGuard guard(index_);
+  const cudaStream_t stream = stream_of(queue);
+  DeviceState& device = device_state(index_);
+  PinnedPool::Block block = pinned_.take(std::min(byte_count, kStaging));
+  for (std::int64_t begin = 0; begin < byte_count; begin += kStaging) {
+    const auto count = static_cast<std::size_t>(std::min(kStaging, byte_count - begin));
+    check(cudaMemcpyAsync(block.data(), static_cast<const std::byte*>(source) + begin, count,
+                          cudaMemcpyDeviceToHost, stream),
+          "cudaMemcpyAsync to the host");
+    if (begin == 0) device.copy_status(stream);
+    wait_for(stream);
+    std::memcpy(static_cast<std::byte*>(destination) + begin, block.data(), count);
+  }
+  pinned_.give_back(std::move(block));
+  device.check_status();
+}
+
+void CudaMemory::set_zero(void* destination, std::int64_t byte_count, Queue queue) {
+  if (byte_count == 0) return;
+  const DeviceGuard guard(index_);
+  check(cudaMemsetAsync(destination, 0, static_cast<std::size_t>(byte_count), stream_of(queue)),
+        "cudaMemsetAsync");
+}
+
+}  // namespace lockstep::inline v0::backend::cuda

@@ -1,0 +1,123 @@
+#include "backend/cuda/cuda_optimizer.hpp"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <lockstep/core/error.hpp>
+#include "backend/capture.hpp"
+#include "backend/cuda/type_of.hpp"
+#include "backend/optimizer_coefficients.hpp"
+#include "kernels/optimizer.hpp"
+
+namespace lockstep::inline v0::backend::cuda {
+namespace {
+
+template <class T>
+kernels::AdamSegment<T> kernel_segment(const AdamSegment& segment) {
+  const auto with = coefficients<T>(segment, 1.0);
+  return {segment.begin, segment.end,          with.l2_decay, with.keep,
+          with.beta1,    with.one_minus_beta1, with.beta2,    with.one_minus_beta2,
+          with.rate,     with.root_scale,      with.epsilon};
+}
+
+template <class T>
+kernels::SgdSegment<T> kernel_segment(const SgdSegment& segment) {
+  const auto with = coefficients<T>(segment, 1.0);
+  return {
+      segment.begin,      segment.end,   with.weight_decay, with.momentum, with.one_minus_dampening,
+      with.learning_rate, with.nesterov, with.first_step};
+}
+
+/// The table of segments in device memory, filled on the stream: at once, or before each replay of
+/// the step that is being captured.
+template <class T, class Segment>
+class Table {
+ public:
+  using Entry = decltype(kernel_segment<T>(std::declval<Segment>()));
+
+  Table(int index, std::span<const Segment> segments, const NextSegments<Segment>& next,
+        Queue queue)
+      : memory_(std::make_shared<Scratch>(
+            index, static_cast<std::int64_t>(segments.size() * sizeof(Entry)), queue)) {
+    const auto byte_count = static_cast<std::int64_t>(segments.size() * sizeof(Entry));
+    const auto write = [](std::span<const Segment> from, std::byte* to) {
+      for (const Segment& segment : from) {
+        const Entry entry = kernel_segment<T>(segment);
+        std::memcpy(to, &entry, sizeof entry);
+        to += sizeof entry;
+      }
+    };
+    Capture* capture = current_capture();
+    if (capture == nullptr) {
+      std::vector<std::byte> bytes(static_cast<std::size_t>(byte_count));
+      write(segments, bytes.data());
+      device_state(index).memory().copy_from_host(memory_->data(), bytes.data(), byte_count, queue);
+      return;
+    }
+    if (!next) capture->refuse("runs an optimizer that cannot be replayed");
+    capture->keep(memory_);
+    capture->upload_each_time(memory_->data(), byte_count,
+                              [write, next](std::byte* to) { write(next(), to); });
+  }
+
+  const void* data() const noexcept { return memory_->data(); }
+
+ private:
+  std::shared_ptr<Scratch> memory_;
+};
+
+kernels::ArenaPointers kernel_pointers(const ArenaPointers& arena) {
+  return {arena.values, arena.gradients, arena.first_moment, arena.second_moment};
+}
+
+kernels::StepScalars kernel_scalars(const ArenaPointers& arena) {
+  return {arena.gradient_scale, arena.device_scale, arena.skip};
+}
+
+/// Calls body(float{}) or body(double{}).
+template <class Body>
+void with_float_type(const char* operation, DType dtype, const Body& body) {
+  if (dtype == DType::float32) return body(float{});
+  if (dtype == DType::float64) return body(double{});
+  throw InvalidUsage(std::string("[cuda] ") + operation + " takes float32 and float64, not " +
+                     name(dtype));
+}
+
+}  // namespace
+
+void CudaOptimizer::adam(DType dtype, const ArenaPointers& arena,
+                         std::span<const AdamSegment> segments, Queue queue,
+                         const NextSegments<AdamSegment>& next) {
+  if (segments.empty()) return;
+  with_float_type("adam", dtype, [&]<class T>(T) {
+    const Table<T, AdamSegment> table(index(), segments, next, queue);
+    const std::int64_t begin = segments.front().begin;
+    const std::int64_t end = segments.back().end;
+    launch("adam", end - begin, queue, [&](cudaStream_t stream) {
+      return kernels::adam(type_of(dtype), kernel_pointers(arena), table.data(),
+                           static_cast<int>(segments.size()), begin, end, kernel_scalars(arena),
+                           stream);
+    });
+  });
+}
+
+void CudaOptimizer::sgd(DType dtype, const ArenaPointers& arena,
+                        std::span<const SgdSegment> segments, Queue queue,
+                        const NextSegments<SgdSegment>& next) {
+  if (segments.empty()) return;
+  with_float_type("sgd", dtype, [&]<class T>(T) {
+    const Table<T, SgdSegment> table(index(), segments, next, queue);
+    const std::int64_t begin = segments.front().begin;
+    const std::int64_t end = segments.back().end;
+    launch("sgd", end - begin, queue, [&](cudaStream_t stream) {
+      return kernels::sgd(type_of(dtype), kernel_pointers(arena), table.data(),
+                          static_cast<int>(segments.size()), begin, end, kernel_scalars(arena),
+                          stream);
+    });
+  });
+}
+
+}  // namespace lockstep::inline v0::backend::cuda

@@ -1,0 +1,37 @@
+#include "backend/cuda/cuda_scalars.hpp"
+
+#include "backend/cuda/type_of.hpp"
+#include "kernels/gradient_scalars.hpp"
+#include "kernels/pointwise.hpp"
+
+namespace lockstep::inline v0::backend::cuda {
+
+void CudaScalars::quotient(DType dtype, const void* word, double numerator, double* result,
+                           Queue queue) {
+  launch("quotient", 1, queue, [&](cudaStream_t stream) {
+    return kernels::reciprocal_of(type_of(dtype), word, numerator, result, stream);
+  });
+}
+
+void CudaScalars::clip(const ClipInput& input, double* norm, double* clipped, Queue queue) {
+  launch("clip", 1, queue, [&](cudaStream_t stream) {
+    return kernels::clip_factor(input.sum_of_squares, input.factor, input.host_factor,
+                                input.max_norm, norm, clipped, stream);
+  });
+}
+
+void CudaScalars::scale(DType dtype, const double* factor, void* y, std::int64_t count,
+                        Queue queue) {
+  launch("scale", count, queue, [&](cudaStream_t stream) {
+    return kernels::scale_by_device(type_of(dtype), factor, y, count, stream);
+  });
+}
+
+void CudaScalars::flag_non_finite(DType dtype, const void* x, std::int64_t count,
+                                  std::int32_t* flag, Queue queue) {
+  launch("flag_non_finite", count, queue, [&](cudaStream_t stream) {
+    return kernels::non_finite(type_of(dtype), x, count, flag, stream);
+  });
+}
+
+}  // namespace lockstep::inline v0::backend::cuda

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "backend/cuda/launch.hpp"
+#include "backend/scalars.hpp"
+
+namespace lockstep::inline v0::backend::cuda {
+
+class CudaScalars final : public Scalars, private OnDevice {
+ public:
+  using OnDevice::OnDevice;
+
+  void quotient(DType dtype, const void* word, double numerator, double* result,
+                Queue queue) override;
+  void clip(const ClipInput& input, double* norm, double* clipped, Queue queue) override;
+  void scale(DType dtype, const double* factor, void* y, std::int64_t count, Queue queue) override;
+  void flag_non_finite(DType dtype, const void* x, std::int64_t count, std::int32_t* flag,
+                       Queue queue) override;
+};
+
+}  // namespace lockstep::inline v0::backend::cuda

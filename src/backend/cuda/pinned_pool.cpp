@@ -1,0 +1,50 @@
+#include "backend/cuda/pinned_pool.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace lockstep::inline v0::backend::cuda {
+
+PinnedPool::Block PinnedPool::take(std::int64_t byte_count) {
+  constexpr std::int64_t kSmallest = 4096;
+  const std::int64_t wanted = static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(std::max(byte_count, kSmallest))));
+  const std::lock_guard lock(mutex_);
+  for (auto it = in_flight_.begin(); it != in_flight_.end();) {
+    const cudaError_t status = cudaEventQuery(it->passed.get());
+    if (status == cudaErrorNotReady) {
+      static_cast<void>(cudaGetLastError());
+      ++it;
+      continue;
+    }
+    check(status, "cudaEventQuery");
+    free_.push_back(std::move(*it));
+    it = in_flight_.erase(it);
+  }
+  const auto fits = std::find_if(free_.begin(), free_.end(),
+                                 [&](const Block& block) { return block.byte_count == wanted; });
+  if (fits != free_.end()) {
+    Block block = std::move(*fits);
+    free_.erase(fits);
+    return block;
+  }
+  void* memory = nullptr;
+  check(cudaHostAlloc(&memory, static_cast<std::size_t>(wanted), cudaHostAllocPortable),
+        "cudaHostAlloc");
+  Owned<void*, cudaFreeHost> owned(memory);
+  return {.memory = std::move(owned), .byte_count = wanted, .passed = make_event()};
+}
+
+void PinnedPool::give_back(Block block, cudaStream_t stream) {
+  check(cudaEventRecord(block.passed.get(), stream), "cudaEventRecord");
+  const std::lock_guard lock(mutex_);
+  in_flight_.push_back(std::move(block));
+}
+
+void PinnedPool::give_back(Block block) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(std::move(block));
+}
+
+}  // namespace lockstep::inline v0::backend::cuda
