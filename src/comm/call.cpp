@@ -30,6 +30,8 @@ const char* name(Verb verb) noexcept {
       return "duplicate";
     case Verb::close:
       return "close";
+    case Verb::connect:
+      return "connect";
   }
   return "unknown call";
 }

@@ -21,7 +21,8 @@ enum class Verb : std::int32_t {
   barrier,
   split,
   duplicate,
-  close
+  close,
+  connect  // of a transport for devices
 };
 
 const char* name(Verb verb) noexcept;

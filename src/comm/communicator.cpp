@@ -11,6 +11,13 @@ using detail::ArgumentCheck;
 using detail::Span;
 using detail::Verb;
 
+// A group of one gives nothing away, so only transports between ranks have this.
+detail::CommunicatorBackend::WorkPointer detail::CommunicatorBackend::follow(
+    const Call& call, std::shared_ptr<Task>) {
+  throw InvalidUsage(std::string(name(call.verb)) +
+                     ": this communicator carries out its own calls");
+}
+
 void Work::wait() {
   if (state_) state_->wait();
 }

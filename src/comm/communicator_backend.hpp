@@ -28,19 +28,14 @@ struct Span {
   Device device;
 };
 
-/// include/lockstep/comm/communicator.hpp says what each call means. Arguments have been checked.
+/// include/lockstep/comm/communicator.hpp says what each verb means. Arguments have been checked.
 /// `keep` holds the tensors. A null work means that the call is complete.
-class CommunicatorBackend {
+class DataPlane {
  public:
   using WorkPointer = std::shared_ptr<WorkState>;
   using Keep = std::vector<Tensor>;
 
-  virtual ~CommunicatorBackend() = default;
-  virtual int rank() const noexcept = 0;
-  virtual int size() const noexcept = 0;
-  virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
-  virtual std::shared_ptr<CommunicatorBackend> duplicate() = 0;
-
+  virtual ~DataPlane() = default;
   virtual WorkPointer all_reduce(Span values, ReduceOp op, SumOrder order, Keep keep) = 0;
   virtual WorkPointer reduce_scatter(Span input, Span output, ReduceOp op, SumOrder order,
                                      Keep keep) = 0;
@@ -49,6 +44,38 @@ class CommunicatorBackend {
   virtual WorkPointer broadcast(Span values, int root, Keep keep) = 0;
   virtual WorkPointer send(Span values, int destination, int tag, Keep keep) = 0;
   virtual WorkPointer receive(Span values, int source, int tag, Keep keep) = 0;
+};
+
+struct Call;
+
+/// A call of the data plane that another library carries out. All of it may be called on any thread
+/// of this process, and holds up everything else on the communicator while it runs.
+class Task {
+ public:
+  virtual ~Task() = default;
+  /// "nccl"; for messages.
+  virtual const char* transport() const noexcept = 0;
+  /// Whether it is complete; does not wait. @throws CommunicationError if it never will be
+  virtual bool finished() = 0;
+  /// The communicator is dead: ends what is in flight. May come several times.
+  virtual void abandon() noexcept = 0;
+};
+
+class CommunicatorBackend : public DataPlane {
+ public:
+  virtual int rank() const noexcept = 0;
+  virtual int size() const noexcept = 0;
+  virtual std::shared_ptr<CommunicatorBackend> split(int color, int key) = 0;
+  virtual std::shared_ptr<CommunicatorBackend> duplicate() = 0;
+
+  /// Counts `call` among the collectives of this communicator, and watches it like one of its own
+  /// until the task is finished: deadline, ranks that failed, left, or called something else. Work
+  /// of it waits on the host. @throws CommunicationError if the communicator is dead
+  virtual WorkPointer follow(const Call& call, std::shared_ptr<Task> task);
+  /// Memory that many collectives will use, where the transport has a faster way for such. Until
+  /// the communicator ends, or until the memory is given back by forget_memory.
+  virtual void register_memory(Device, void* /*data*/, std::int64_t /*byte_count*/) {}
+  virtual void forget_memory(Device, void* /*data*/) noexcept {}
 
   virtual std::vector<std::string> gather_bytes(std::string_view own) = 0;
   virtual bool agree(bool value) = 0;

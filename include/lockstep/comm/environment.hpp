@@ -29,6 +29,7 @@ struct EnvironmentOptions {
   std::chrono::milliseconds timeout{
       0};  // of every wait; 0: LOCKSTEP_TIMEOUT (seconds), or 10 minutes
   Progress progress = Progress::automatic;  // automatic also reads LOCKSTEP_PROGRESS=inline|thread
+  bool share_device = false;  // let ranks share a GPU, slowly; also LOCKSTEP_SHARE_DEVICE=1
 };
 
 class LOCKSTEP_API Environment {

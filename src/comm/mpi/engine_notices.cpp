@@ -204,7 +204,8 @@ Failure Engine::overdue(const Operation& operation, Clock::duration waited) cons
   for (int rank = 0; rank < group.size && missing.empty(); ++rank)
     if (operation.number() >= 0 && !arrived(operation, rank)) missing.push_back(rank);
 
-  std::string text = "[mpi] " + place(operation) + ": waited " + seconds_text(waited) + "; ";
+  std::string text = std::string("[") + operation.transport() + "] " + place(operation) +
+                     ": waited " + seconds_text(waited) + "; ";
   for (const int rank : missing) {
     const Report& report = group.reports[static_cast<std::size_t>(rank)];
     text += rank_text(rank) + " did not arrive: it ";

@@ -7,6 +7,7 @@
 #include "comm/mpi/control_gather.hpp"
 #include "comm/mpi/exchange.hpp"
 #include "comm/mpi/fold_exchange.hpp"
+#include "comm/mpi/followed.hpp"
 #include "comm/mpi/library_reduce.hpp"
 #include "comm/mpi/tree_broadcast.hpp"
 #include "comm/self/self_communicator.hpp"
@@ -112,6 +113,13 @@ CommunicatorBackend::WorkPointer MpiCommunicator::receive(Span values, int sourc
   call.peer = source;
   call.tag = tag;
   return submit(std::make_shared<Message>(group_, call, values, std::move(keep)));
+}
+
+CommunicatorBackend::WorkPointer MpiCommunicator::follow(const Call& call,
+                                                         std::shared_ptr<Task> task) {
+  auto operation = std::make_shared<Followed>(group_, call, std::move(task));
+  engine_->submit(operation);
+  return std::make_shared<MpiWork>(engine_, std::move(operation));
 }
 
 std::vector<std::string> MpiCommunicator::gather(Verb verb, std::string_view own) {

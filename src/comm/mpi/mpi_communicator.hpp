@@ -32,6 +32,8 @@ class MpiCommunicator final : public CommunicatorBackend {
   WorkPointer send(Span values, int destination, int tag, Keep keep) override;
   WorkPointer receive(Span values, int source, int tag, Keep keep) override;
 
+  WorkPointer follow(const Call& call, std::shared_ptr<Task> task) override;
+
   std::vector<std::string> gather_bytes(std::string_view own) override;
   bool agree(bool value) override;
   void barrier() override;

@@ -28,6 +28,8 @@ class Operation {
   virtual bool needs(int rank) const { return requests_.pending(rank); }
   /// Whether it is known from messages of the operation itself that the rank made this call.
   virtual bool heard_of(int) const { return false; }
+  /// Who carries it out; for messages.
+  virtual const char* transport() const noexcept { return "mpi"; }
   /// Takes back what can be taken back; false if MPI may still use its memory.
   virtual bool abandon() noexcept { return requests_.abandon(); }
 

@@ -1,0 +1,139 @@
+#include "comm/device_communicator.hpp"
+
+#include <lockstep/core/error.hpp>
+#include "comm/call.hpp"
+#include "comm/device_choice.hpp"
+
+namespace lockstep::inline v0::detail {
+
+DeviceCommunicator::~DeviceCommunicator() {
+  const std::lock_guard lock(family_->mutex);
+  if (family_->closed) return;
+  for (auto& [index, plane] : planes_) {
+    if (!plane) continue;
+    plane->park();
+    family_->parked.push_back(std::move(plane));
+  }
+}
+
+std::shared_ptr<CommunicatorBackend> DeviceCommunicator::wrap(
+    std::shared_ptr<CommunicatorBackend> host) const {
+  if (host->size() == 1) return host;  // a group of one gives nothing away
+  return std::make_shared<DeviceCommunicator>(std::move(host), family_);
+}
+
+std::shared_ptr<CommunicatorBackend> DeviceCommunicator::split(int color, int key) {
+  return wrap(host_->split(color, key));
+}
+
+std::shared_ptr<CommunicatorBackend> DeviceCommunicator::duplicate() {
+  return wrap(host_->duplicate());
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::follow(const Call& call,
+                                                            std::shared_ptr<Task> task) {
+  return host_->follow(call, std::move(task));
+}
+
+DataPlane& DeviceCommunicator::plane(Device device) {
+  if (device.kind == DeviceKind::cpu) return *host_;
+  const std::lock_guard lock(mutex_);
+  auto& plane = planes_[device.index];
+  if (plane) return *plane;
+  const bool shared = compare_devices(*host_, device, family_->share_device).any_shared();
+  plane =
+      shared ? make_staged_communicator(context(device)) : make_nccl_communicator(context(device));
+  for (const auto& [data, registration] : registrations_)
+    if (registration.device == device) plane->register_memory(data, registration.byte_count);
+  const std::lock_guard family_lock(family_->mutex);
+  std::erase_if(family_->planes, [](const auto& known) { return known.expired(); });
+  family_->planes.push_back(plane);
+  return *plane;
+}
+
+DataPlane& DeviceCommunicator::message_plane(Device device) {
+  if (device.kind == DeviceKind::cpu) return *host_;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = planes_.find(device.index); found != planes_.end() && found->second)
+    return *found->second;
+  auto& plane = message_planes_[device.index];
+  if (!plane) plane = make_staged_communicator(context(device));
+  return *plane;
+}
+
+void DeviceCommunicator::register_memory(Device device, void* data, std::int64_t byte_count) {
+  if (device.kind == DeviceKind::cpu) return;
+  const std::lock_guard lock(mutex_);
+  registrations_[data] = {device, byte_count};
+  if (const auto found = planes_.find(device.index); found != planes_.end() && found->second)
+    found->second->register_memory(data, byte_count);
+}
+
+void DeviceCommunicator::forget_memory(Device device, void* data) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (registrations_.erase(data) == 0) return;
+  if (const auto found = planes_.find(device.index); found != planes_.end() && found->second)
+    found->second->forget_memory(data);
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::all_reduce(Span values, ReduceOp op,
+                                                                SumOrder order, Keep keep) {
+  return plane(values.device).all_reduce(values, op, order, std::move(keep));
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::reduce_scatter(Span input, Span output,
+                                                                    ReduceOp op, SumOrder order,
+                                                                    Keep keep) {
+  return plane(input.device).reduce_scatter(input, output, op, order, std::move(keep));
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::all_gather(Span input, Span output,
+                                                                Keep keep) {
+  return plane(input.device).all_gather(input, output, std::move(keep));
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::all_to_all(Span input, Span output,
+                                                                Keep keep) {
+  return plane(input.device).all_to_all(input, output, std::move(keep));
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::broadcast(Span values, int root, Keep keep) {
+  return plane(values.device).broadcast(values, root, std::move(keep));
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::send(Span values, int destination, int tag,
+                                                          Keep keep) {
+  return message_plane(values.device).send(values, destination, tag, std::move(keep));
+}
+
+CommunicatorBackend::WorkPointer DeviceCommunicator::receive(Span values, int source, int tag,
+                                                             Keep keep) {
+  return message_plane(values.device).receive(values, source, tag, std::move(keep));
+}
+
+void DeviceCommunicator::set_step(std::int64_t step) noexcept {
+  *family_->step = step;
+  host_->set_step(step);
+}
+
+void DeviceCommunicator::close() {
+  std::vector<std::shared_ptr<DevicePlane>> open;
+  {
+    const std::lock_guard lock(family_->mutex);
+    if (family_->closed) return host_->close();
+    for (const auto& known : family_->planes)
+      if (auto plane = known.lock()) open.push_back(std::move(plane));
+  }
+  host_->barrier();  // nobody starts anything on them after this
+  // All begin before any is waited for: ranks may hold them in different orders.
+  for (const auto& plane : open) plane->begin_close();
+  for (const auto& plane : open) plane->finish_close();
+  {
+    const std::lock_guard lock(family_->mutex);
+    family_->closed = true;
+    family_->parked.clear();
+  }
+  host_->close();
+}
+
+}  // namespace lockstep::inline v0::detail

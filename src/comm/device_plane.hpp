@@ -1,0 +1,41 @@
+// The seam to what moves device memory between the ranks of a communicator: NCCL, or copies through
+// the host.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "comm/communicator_backend.hpp"
+
+namespace lockstep::inline v0::detail {
+
+/// The verbs for memory of one device.
+class DevicePlane : public DataPlane {
+ public:
+  virtual void register_memory(void*, std::int64_t /*byte_count*/) {}
+  virtual void forget_memory(void*) noexcept {}
+  /// Makes no further call, and holds its host communicator no longer.
+  virtual void park() noexcept {}
+  /// The ranks are here together and make no further call on it: begins to release it, together
+  /// with the others.
+  virtual void begin_close() {}
+  /// Waits until that is done, on this rank.
+  virtual void finish_close() {}
+};
+
+struct PlaneContext {
+  std::shared_ptr<CommunicatorBackend> host;  // the same ranks; control plane and watching
+  Device device;
+  std::shared_ptr<const std::atomic<std::int64_t>> step;  // for messages; -1: none
+  std::shared_ptr<const std::atomic<std::int64_t>> timeout_ms;
+};
+
+/// Collective. nccl/ or no_nccl.cpp. @throws BackendUnavailable, CommunicationError
+std::shared_ptr<DevicePlane> make_nccl_communicator(const PlaneContext& context);
+/// "NCCL 2.28.9", or empty where it is not built.
+std::string nccl_version();
+/// Copies through host memory, for ranks that share a GPU.
+std::shared_ptr<DevicePlane> make_staged_communicator(const PlaneContext& context);
+
+}  // namespace lockstep::inline v0::detail

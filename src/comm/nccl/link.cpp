@@ -1,0 +1,246 @@
+#include "comm/nccl/link.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+namespace lockstep::inline v0::detail::nccl {
+namespace {
+
+constexpr auto kBetweenLooks = std::chrono::microseconds{50};
+
+std::string seconds_text(Clock::duration time) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f s", std::chrono::duration<double>(time).count());
+  return text;
+}
+
+NcclFailed failed(ncclResult_t result, ncclComm_t communicator) {
+  const char* text = ncclGetLastError(communicator);
+  return {result, text == nullptr ? "" : text};
+}
+
+/// Calls that NCCL takes as wrong on this rank, before anything is sent.
+bool is_refusal(ncclResult_t result) noexcept { return result == ncclInvalidArgument; }
+
+}  // namespace
+
+void Launcher::run(const std::function<ncclResult_t(ncclComm_t)>& call) { link_.call(call); }
+
+void Launcher::run_group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
+  link_.call([&](ncclComm_t communicator) {
+    if (const auto result = ncclGroupStart(); result != ncclSuccess) return result;
+    const ncclResult_t inside = calls(communicator);
+    const ncclResult_t ended = ncclGroupEnd();  // also where a call in the group was refused
+    return inside == ncclSuccess || inside == ncclInProgress ? ended : inside;
+  });
+}
+
+Link::Link(Identity identity, const ncclUniqueId& id,
+           std::shared_ptr<const std::atomic<std::int64_t>> timeout_ms)
+    : identity_(identity), timeout_ms_(std::move(timeout_ms)) {
+  const DeviceGuard guard(identity_.device);
+  stream_.emplace();
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;  // the only way to a deadline, and to an abort while it connects
+  const ncclResult_t result =
+      ncclCommInitRankConfig(&communicator_, identity_.size, id, identity_.rank, &config);
+  const Lock lock(mutex_);
+  if (result != ncclSuccess && result != ncclInProgress)
+    fail("connect" + who() + ": " + to_string(failed(result, nullptr)), result);
+}
+
+Link::~Link() {
+  const Lock lock(mutex_);
+  if (communicator_ != nullptr) (void)ncclCommAbort(communicator_);
+}
+
+std::string Link::who() const { return " on rank " + std::to_string(identity_.rank); }
+
+void Link::fail(std::string text, int code) noexcept {
+  if (failure_) return;
+  failure_.emplace("[nccl] " + std::move(text), identity_.rank, code);
+  for (auto& flight : flights_) kept_.push_back(std::move(flight->keep));
+  flights_.clear();
+  if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
+  registered_.clear();
+}
+
+void Link::require_alive() {
+  const Lock lock(mutex_);
+  if (failure_) throw CommunicationError(*failure_);
+}
+
+bool Link::connected() {
+  const Lock lock(mutex_);
+  if (failure_) throw CommunicationError(*failure_);
+  if (connected_) return true;
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+  if (asked != ncclSuccess) state = asked;
+  if (state == ncclInProgress) return false;
+  if (state != ncclSuccess) {
+    fail("connect" + who() + ": " + to_string(failed(state, communicator_)), state);
+    throw CommunicationError(*failure_);
+  }
+  return connected_ = true;
+}
+
+// NCCL may take a call in the background; the next one must wait for that.
+void Link::settle(Lock& lock, ncclResult_t result) {
+  const auto begin = Clock::now();
+  while (result == ncclInProgress) {
+    lock.unlock();
+    std::this_thread::sleep_for(kBetweenLooks);
+    lock.lock();
+    if (failure_) throw CommunicationError(*failure_);
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+    result = asked == ncclSuccess ? state : asked;
+    if (const auto waited = Clock::now() - begin; waited > timeout())
+      throw NcclFailed{ncclInProgress, "NCCL has not taken the call after " + seconds_text(waited)};
+  }
+  if (result != ncclSuccess) throw failed(result, communicator_);
+}
+
+void Link::call(const std::function<ncclResult_t(ncclComm_t)>& call) {
+  Lock lock(mutex_);
+  if (failure_) throw CommunicationError(*failure_);
+  settle(lock, call(communicator_));
+}
+
+void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
+                  const std::function<void(Launcher&)>& enqueue) {
+  const std::lock_guard launching(launching_);
+  const DeviceGuard guard(identity_.device);
+  const cudaStream_t stream = stream_->handle();
+  try {
+    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(compute, &capture), "cudaStreamIsCapturing");
+    Event ready;
+    ready.record(compute);
+    ready.order(stream);
+    Event begin;
+    Event end;
+    begin.record(stream);
+    Launcher launcher(*this, stream);
+    enqueue(launcher);
+    end.record(stream);
+    const Lock lock(mutex_);
+    flight->begin = std::move(begin);
+    flight->end = std::move(end);
+    flight->launched = true;
+    flight->captured = capture != cudaStreamCaptureStatusNone;
+    if (!flight->captured && !failure_) flights_.push_back(flight);
+  } catch (const NcclFailed& failure) {
+    const Lock lock(mutex_);
+    if (is_refusal(failure.result)) {
+      flight->passed = true;
+      throw InvalidUsage("[nccl] " + flight->place + ": " + to_string(failure));
+    }
+    fail(flight->place + ": " + to_string(failure), failure.result);
+  } catch (const DeviceError& error) {
+    const Lock lock(mutex_);
+    fail(flight->place + ": " + error.what(), error.code());
+  } catch (const CommunicationError&) {
+    // It failed meanwhile; finished() says how.
+  }
+}
+
+void Link::check_errors() {
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
+  if (asked != ncclSuccess) state = asked;
+  if (state == ncclSuccess || state == ncclInProgress) return;
+  const std::string what = flights_.empty() ? "between collectives" + who() : flights_[0]->place;
+  fail(what + ": " + to_string(failed(state, communicator_)), state);
+}
+
+bool Link::event_passed(const Flight& flight, const Event& event) {
+  const CaptureGuard guard;
+  const cudaError_t code = event.query();
+  if (code == cudaSuccess) return true;
+  if (code != cudaErrorNotReady)
+    fail(flight.place + ": " + cudaGetErrorName(code) + ": " + cudaGetErrorString(code), code);
+  return false;
+}
+
+void Link::land(Flight& flight) {
+  flight.passed = true;
+  kept_.push_back(std::move(flight.keep));
+  flight.keep.clear();
+  std::erase_if(flights_, [&](const auto& other) { return other.get() == &flight; });
+}
+
+bool Link::finished(Flight& flight) {
+  const Lock lock(mutex_);
+  if (flight.passed || flight.captured) return true;
+  if (!failure_ && flight.launched) {
+    check_errors();
+    if (!failure_ && event_passed(flight, *flight.end)) {
+      land(flight);
+      return true;
+    }
+  }
+  if (failure_) throw CommunicationError(*failure_);
+  return false;
+}
+
+bool Link::order(Flight& flight, cudaStream_t compute) {
+  std::vector<Tensor> keep;
+  const Lock lock(mutex_);
+  if (flight.passed) return true;
+  if (failure_ || !flight.launched) return false;
+  flight.end->order(compute);
+  // Whoever gets this memory next on that stream comes after the collective.
+  keep.swap(flight.keep);
+  return true;
+}
+
+bool Link::landed(const Flight& flight) const {
+  const Lock lock(mutex_);
+  return flight.passed || flight.captured;
+}
+
+void Link::abandon() noexcept {
+  const Lock lock(mutex_);
+  try {
+    fail("given up" + who() + ", because another call on the communicator failed", 0);
+  } catch (...) {  // without memory for the text
+    if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
+  }
+}
+
+bool Link::look() noexcept try {
+  const Lock lock(mutex_);
+  if (failure_ || !connected_ || closing_) return false;
+  check_errors();
+  while (!failure_ && !flights_.empty()) {
+    const std::shared_ptr<Flight> flight = flights_.front();
+    if (event_passed(*flight, *flight->end)) {
+      land(*flight);
+      continue;
+    }
+    if (failure_ || !event_passed(*flight, *flight->begin)) break;
+    const auto now = Clock::now();
+    if (!flight->begun) flight->begun = now;
+    // Whoever waits on the host comes to the deadline first, and can name the ranks.
+    const auto waited = now - *flight->begun;
+    if (waited > timeout() + std::max<Clock::duration>(timeout() / 4, std::chrono::seconds{1}))
+      fail(flight->place + ": on the device for " + seconds_text(waited) +
+               "; not all ranks take part, or one of them has stopped",
+           0);
+    break;
+  }
+  return !failure_ && !flights_.empty();
+} catch (...) {
+  return false;
+}
+
+void Link::release_kept() {
+  std::vector<std::vector<Tensor>> kept;
+  const Lock lock(mutex_);
+  kept.swap(kept_);
+}
+
+}  // namespace lockstep::inline v0::detail::nccl

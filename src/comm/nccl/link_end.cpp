@@ -1,0 +1,66 @@
+// How a link ends, and the memory that is registered with it.
+#include <thread>
+
+#include "comm/nccl/link.hpp"
+
+namespace lockstep::inline v0::detail::nccl {
+
+void Link::register_memory(void* data, std::int64_t byte_count) noexcept {
+#if NCCL_VERSION_CODE >= 21900
+  const Lock lock(mutex_);
+  if (failure_ || communicator_ == nullptr || registered_.count(data) != 0) return;
+  void* handle = nullptr;
+  // Only a faster way: what NCCL does not register it copies.
+  if (ncclCommRegister(communicator_, data, static_cast<std::size_t>(byte_count), &handle) ==
+      ncclSuccess)
+    registered_[data] = handle;
+#else
+  (void)data;
+  (void)byte_count;
+#endif
+}
+
+void Link::forget_memory(void* data) noexcept {
+#if NCCL_VERSION_CODE >= 21900
+  const Lock lock(mutex_);
+  const auto found = registered_.find(data);
+  if (found == registered_.end()) return;
+  if (communicator_ != nullptr) (void)ncclCommDeregister(communicator_, found->second);
+  registered_.erase(found);
+#else
+  (void)data;
+#endif
+}
+
+void Link::begin_close() noexcept {
+  const Lock lock(mutex_);
+  if (communicator_ == nullptr || closing_) return;
+  closing_ = true;
+#if NCCL_VERSION_CODE >= 21900
+  for (const auto& [data, handle] : registered_) (void)ncclCommDeregister(communicator_, handle);
+#endif
+  registered_.clear();
+  (void)ncclCommFinalize(communicator_);
+}
+
+void Link::finish_close() noexcept {
+  const auto begin = Clock::now();
+  Lock lock(mutex_);
+  if (communicator_ == nullptr || !closing_) return;
+  ncclResult_t state = ncclInProgress;
+  while (ncclCommGetAsyncError(communicator_, &state) == ncclSuccess && state == ncclInProgress &&
+         Clock::now() - begin < timeout()) {
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds{50});
+    lock.lock();
+    if (communicator_ == nullptr) return;
+  }
+  // Destroying waits for the other ranks unless it is finalized, so what is not is aborted.
+  if (state == ncclSuccess)
+    (void)ncclCommDestroy(communicator_);
+  else
+    (void)ncclCommAbort(communicator_);
+  communicator_ = nullptr;
+}
+
+}  // namespace lockstep::inline v0::detail::nccl

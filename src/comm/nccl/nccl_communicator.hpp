@@ -1,0 +1,81 @@
+// The data plane for one CUDA device over NCCL.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "comm/call.hpp"
+#include "comm/device_plane.hpp"
+#include "comm/nccl/link.hpp"
+
+namespace lockstep::inline v0::detail::nccl {
+
+/// What was launched and is not known to be complete, for those who wait on the host for a queue
+/// that may be behind it.
+class Followers {
+ public:
+  explicit Followers(std::shared_ptr<Link> link) : link_(std::move(link)) {}
+  void add(std::shared_ptr<Flight> flight, std::shared_ptr<WorkState> followed);
+  /// On any thread. Moves the oldest one along, which reads what other ranks say, where this
+  /// thread is the one that launched it: another may not be allowed to call MPI. @throws
+  /// CommunicationError, once for each failure
+  void check();
+
+ private:
+  struct Follower {
+    std::shared_ptr<Flight> flight;
+    std::shared_ptr<WorkState> followed;
+    std::thread::id thread;
+  };
+  void drop_finished();
+
+  std::shared_ptr<Link> link_;
+  std::mutex mutex_;
+  std::deque<Follower> followers_;
+};
+
+class NcclCommunicator final : public DevicePlane {
+ public:
+  /// Collective.
+  explicit NcclCommunicator(const PlaneContext& context);
+  ~NcclCommunicator() override;
+  NcclCommunicator(const NcclCommunicator&) = delete;
+  NcclCommunicator& operator=(const NcclCommunicator&) = delete;
+
+  WorkPointer all_reduce(Span values, ReduceOp op, SumOrder order, Keep keep) override;
+  WorkPointer reduce_scatter(Span input, Span output, ReduceOp op, SumOrder order,
+                             Keep keep) override;
+  WorkPointer all_gather(Span input, Span output, Keep keep) override;
+  WorkPointer all_to_all(Span input, Span output, Keep keep) override;
+  WorkPointer broadcast(Span values, int root, Keep keep) override;
+  /// NCCL knows no tags: messages between two ranks are matched in the order of the calls.
+  WorkPointer send(Span values, int destination, int tag, Keep keep) override;
+  WorkPointer receive(Span values, int source, int tag, Keep keep) override;
+
+  void register_memory(void* data, std::int64_t byte_count) override {
+    link_->register_memory(data, byte_count);
+  }
+  void forget_memory(void* data) noexcept override { link_->forget_memory(data); }
+  void park() noexcept override;
+  void begin_close() override { link_->begin_close(); }
+  void finish_close() override { link_->finish_close(); }
+
+ private:
+  using Enqueue = std::function<void(Launcher&)>;
+
+  WorkPointer launch(const Call& call, Keep keep, const Enqueue& enqueue);
+  WorkPointer launch_in_rank_order(const Call& call, Span input, Span output, Keep keep);
+  bool folds(const Call& call) const noexcept;
+  std::string place(const Call& call) const;
+
+  PlaneContext context_;
+  int rank_;
+  int size_;
+  std::shared_ptr<Link> link_;
+  std::shared_ptr<Followers> followers_;
+  int watch_ = -1;
+};
+
+}  // namespace lockstep::inline v0::detail::nccl
