@@ -25,7 +25,5 @@ ChosenQueue set_cuda_queue(int index, ChosenQueue) { refuse(index); }
 std::string cuda_missing_reason() { return "this lockstep was built without CUDA"; }
 CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
 
-CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
-
 }  // namespace backend
 }  // namespace lockstep::inline v0
