@@ -1,5 +1,6 @@
 # What lockstep links, and which of the optional parts are there:
 #   LOCKSTEP_WITH_MPI, LOCKSTEP_WITH_BLAS, LOCKSTEP_WITH_ZLIB  TRUE or FALSE
+#   LOCKSTEP_WITH_CUDA, LOCKSTEP_WITH_NCCL                      TRUE or FALSE (LockstepCuda.cmake)
 #   LOCKSTEP_BLAS_NAME                                         openblas, mkl, blas or eigen
 # A layer picks its source files by these; no source file has an #ifdef for them.
 
@@ -82,7 +83,12 @@ function(lockstep_link_dependencies target)
   if(LOCKSTEP_WITH_ZLIB)
     target_link_libraries(${target} PRIVATE ZLIB::ZLIB)
   endif()
+  if(LOCKSTEP_CUDA_EMULATED)
+    target_link_libraries(${target} PUBLIC emulated_cuda_runtime emulated_cublaslt emulated_nccl)
+  elseif(LOCKSTEP_WITH_CUDA)
+    target_link_libraries(${target} PRIVATE CUDA::cudart_static CUDA::cublasLt)
+    if(LOCKSTEP_WITH_NCCL)
+      target_link_libraries(${target} PRIVATE NCCL::NCCL)
+    endif()
+  endif()
 endfunction()
-
-message(STATUS "lockstep: MPI ${LOCKSTEP_WITH_MPI}, GEMM from ${LOCKSTEP_BLAS_NAME}, "
-               "zlib ${LOCKSTEP_WITH_ZLIB}")

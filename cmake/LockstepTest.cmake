@@ -26,10 +26,12 @@ endif()
 # The start of every mpirun command. Tests share a machine with each other, so ranks are not bound
 # to cores and give way while they wait; they talk through shared memory and open no port.
 set(lockstep_mpirun ${MPIEXEC_EXECUTABLE})
+set(lockstep_open_mpi FALSE)
 if(LOCKSTEP_WITH_MPI)
   execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE lockstep_mpirun_version
                   ERROR_QUIET)
   if(lockstep_mpirun_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
+    set(lockstep_open_mpi TRUE)
     list(APPEND lockstep_mpirun --oversubscribe --bind-to none --mca btl self,vader
          --mca mpi_yield_when_idle 1)
     list(APPEND lockstep_test_environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)

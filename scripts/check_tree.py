@@ -42,6 +42,8 @@ FOREIGN = {
     "src/observe": r"nlohmann/.*|prometheus/.*|nvtx3/.*",
     "kernels": r"cuda.*",
 }
+# Headers that include nothing of ours, which device code shares with the CPU so that the bits agree.
+SHARED_WITH_KERNELS = {"src/core/philox.hpp", "src/core/portable_math.hpp"}
 SYSTEM = (r"(sys|netinet|arpa|linux|net)/.*\.h|"
           r"(unistd|fcntl|signal|poll|sched|pthread|dlfcn|netdb|stdlib|string|time|errno)\.h")
 TOO_HEAVY = {"format", "ranges", "iostream", "filesystem", "thread"}
@@ -115,7 +117,11 @@ def foreign_problem(path, name):
 def own_problem(path, target):
     """What is wrong with including a file of the tree; None if nothing is."""
     if path.startswith("kernels/"):
-        return None if target.startswith("kernels/") else "kernels see only CUDA and kernels/"
+        if target.startswith("kernels/") or target in SHARED_WITH_KERNELS:
+            return None
+        return "kernels see only CUDA, kernels/ and what core shares with them"
+    if path in SHARED_WITH_KERNELS:
+        return "device code reads this file, so it includes nothing of ours"
     if path.startswith(("examples/", "bench/", "tests/contract/")):
         return "only include/lockstep may be used here" if target.startswith("src/") else None
     if path.startswith("tests/"):
@@ -168,6 +174,8 @@ SELF_TEST = {
     "src/core/b.cpp": ("#include <Eigen/Core>\n", "<Eigen/Core> does not belong"),
     "src/comm/a.cpp": ('#include "comm/mpi/world.hpp"\n', "known to itself only"),
     "kernels/a.cu": ("#include <lockstep/core/shape.hpp>\n", "kernels see only"),
+    "kernels/b.cu": ('#include "core/tape.hpp"\n', "kernels see only"),
+    "src/core/philox.hpp": ('#include "core/e.hpp"\n', "includes nothing of ours"),
     "examples/a.cpp": ('#include "../src/core/e.hpp"\n', "only include/lockstep"),
     "README.md": (STAND_IN + "\n", "belongs in tests/"),
 }
@@ -178,6 +186,7 @@ SELF_TEST_GOOD = {
     "src/parallel/good.cpp": "#include <lockstep/optim/adam.hpp>\n#include <unistd.h>\n",
     "include/lockstep/interop/mpi.hpp": "#include <mpi.h>\n#include <lockstep/comm/run.hpp>\n",
     "tests/good.cpp": "// " + STAND_IN + '\n#include "core/e.hpp"\n',
+    "kernels/good.cu": '#include <cuda_runtime.h>\n#include "core/philox.hpp"\n',
     "examples/good.cpp": "#include <CLI/CLI.hpp>\n#include <lockstep/lockstep.hpp>\n",
 }
 

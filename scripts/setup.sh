@@ -37,6 +37,7 @@ demo_packages=(
 )
 test_packages=(
   "catch2       have_catch"
+  "libboost-context-dev  have_header boost/context/fiber.hpp"
   "libbenchmark-dev  have_header benchmark/benchmark.h"
   "python3      have_program python3"
 )

@@ -51,10 +51,13 @@ struct SgdSegment {
   friend bool operator==(const SgdSegment&, const SgdSegment&) = default;
 };
 
-/// For a step that is captured and replayed: makes the segments of the next replay, as many and
-/// with the same ranges as those of the capture.
+/// For a step that is captured and replayed: makes the segments of the next replay, at most `most`
+/// and within the range of those of the capture.
 template <class Segment>
-using NextSegments = std::function<std::vector<Segment>()>;
+struct NextSegments {
+  std::function<std::vector<Segment>()> make;
+  std::size_t most = 0;
+};
 
 class Optimizer {
  public:

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "backend/cpu/kernels.hpp"
+#include "backend/coefficients.hpp"
 #include "backend/optimizer.hpp"
 
 namespace lockstep::inline v0::backend {
@@ -21,7 +21,7 @@ inline double power(double base, std::int64_t exponent) {
 }
 
 template <class T>
-cpu::AdamCoefficients<T> coefficients(const AdamSegment& segment, double gradient_scale) {
+AdamCoefficients<T> coefficients(const AdamSegment& segment, double gradient_scale) {
   return {
       .gradient_scale = static_cast<T>(gradient_scale),
       .l2_decay = static_cast<T>(segment.l2_decay),
@@ -37,7 +37,7 @@ cpu::AdamCoefficients<T> coefficients(const AdamSegment& segment, double gradien
 }
 
 template <class T>
-cpu::SgdCoefficients<T> coefficients(const SgdSegment& segment, double gradient_scale) {
+SgdCoefficients<T> coefficients(const SgdSegment& segment, double gradient_scale) {
   return {
       .gradient_scale = static_cast<T>(gradient_scale),
       .weight_decay = static_cast<T>(segment.weight_decay),

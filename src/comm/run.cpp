@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 
 #include <lockstep/core/error.hpp>
 #include "backend/backend.hpp"
@@ -44,29 +45,28 @@ void check_world(const Job& job) {
       "mpirun of the MPI that it was linked with (see ldd), or with one process");
 }
 
-void set_thread_count(const EnvironmentState& state) {
-  backend::set_cpu_thread_count(threads_asked_for().value_or(std::max(1, state.core_count)));
-}
-
 }  // namespace
 
 int run(int& argc, char**& argv, const EnvironmentOptions& options,
         const std::function<int(Environment&)>& program) {
   std::unique_ptr<Job> job;
   std::unique_ptr<EnvironmentState> state;
+  std::optional<int> threads;
   try {
     job = start_job(argc, argv);
     check_world(*job);
     state = job->environment(options);
+    threads = threads_asked_for();  // after it: the ranks can tell each other that it is wrong
   } catch (...) {
     const std::string text = current_exception_text();
+    state.reset();
     // Processes that are not connected would all say the same.
     const bool speaks = (job && job->size() > 1) || launched_rank() == 0;
     if (job) return job->end({.status = 1, .threw = speaks, .text = text});
     if (speaks) report_failure(text);
     return 1;
   }
-  set_thread_count(*state);
+  backend::set_cpu_thread_count(threads.value_or(std::max(1, state->core_count)));
   Ending own;
   {
     Environment environment(std::move(state));

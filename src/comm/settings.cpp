@@ -20,9 +20,23 @@ std::optional<int> positive_number(const char* variable) {
   if (text == nullptr || *text == '\0') return std::nullopt;
   char* end = nullptr;
   const long value = std::strtol(text, &end, 10);
-  // OMP_NUM_THREADS may be a list, one number per nesting level: the first counts.
-  if (end == text || (*end != '\0' && *end != ',') || value < 1 || value > 1'000'000)
-    return std::nullopt;
+  if (end == text || *end != '\0' || value < 1 || value > 1'000'000) return std::nullopt;
+  return static_cast<int>(value);
+}
+
+/// Of OMP_NUM_THREADS or MKL_NUM_THREADS; nothing if it is unset or empty.
+std::optional<int> thread_number(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  char* end = nullptr;
+  const long value = std::strtol(text, &end, 10);
+  const bool read = end != text;
+  while (*end == ' ') ++end;
+  // It may be a list, one number per nesting level: the first counts.
+  if (!read || (*end != '\0' && *end != ',') || value < 1 || value > 1'000'000)
+    throw InvalidUsage(std::string(variable) + " is \"" + text +
+                       "\"; it must be a positive number of threads, for example 4, or be unset: "
+                       "then each rank uses the cores that it was given");
   return static_cast<int>(value);
 }
 
@@ -82,8 +96,8 @@ int launched_rank() {
 }
 
 std::optional<int> threads_asked_for() {
-  if (const auto count = positive_number("OMP_NUM_THREADS")) return count;
-  return positive_number("MKL_NUM_THREADS");
+  if (const auto count = thread_number("OMP_NUM_THREADS")) return count;
+  return thread_number("MKL_NUM_THREADS");
 }
 
 namespace {

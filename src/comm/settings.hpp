@@ -22,7 +22,8 @@ std::optional<int> launched_rank_count();
 /// This process's rank among them; 0 if no launcher is known.
 int launched_rank();
 
-/// OMP_NUM_THREADS or MKL_NUM_THREADS, if one of them is a positive number.
+/// OMP_NUM_THREADS, else MKL_NUM_THREADS, if one of them is set. @throws InvalidUsage if that is
+/// not a positive number: a run with another number of threads has other bits.
 std::optional<int> threads_asked_for();
 /// Cores that this process may run on, each by its lowest hardware thread: two busy threads on one
 /// core help nobody.

@@ -122,10 +122,27 @@ void Arena::clear_abandoned() {
 
 void Arena::settle() {
   wait();
-  if (factor == 1) return;
-  backend_of(gradients).elementwise.scale(dtype(), factor, gradients.mutable_raw_data(), count(),
-                                          queue_of(gradients));
+  apply_factors();
+}
+
+void Arena::apply_factors() {
+  const auto& backend = backend_of(gradients);
+  if (factor != 1)
+    backend.elementwise.scale(dtype(), factor, gradients.mutable_raw_data(), count(),
+                              queue_of(gradients));
+  if (device_factor.defined())
+    backend.scalars.scale(dtype(), device_factor_data(), gradients.mutable_raw_data(), count(),
+                          queue_of(gradients));
+  forget_factors();
+}
+
+void Arena::forget_factors() {
   factor = 1;
+  device_factor = {};
+}
+
+const double* Arena::device_factor_data() const {
+  return device_factor.defined() ? static_cast<const double*>(device_factor.raw_data()) : nullptr;
 }
 
 bool Arena::any_filled() const {
@@ -134,7 +151,7 @@ bool Arena::any_filled() const {
 }
 
 void Arena::forget_factor_if_empty() {
-  if (factor != 1 && !any_filled()) factor = 1;
+  if (scaled() && !any_filled()) forget_factors();
 }
 
 std::vector<std::shared_ptr<Arena>> pack(const ParameterList& parameters, Device device) {

@@ -41,6 +41,9 @@ class Arena {
   std::int64_t words_begin = 0;
   /// Still to be multiplied into the gradients; applied exactly once, by whoever needs it first.
   double factor = 1;
+  /// The same for a factor that was computed on the device: one float64 there, undefined where
+  /// there is none. Both are multiplied.
+  Tensor device_factor;
   GradientListener* listener = nullptr;
   /// Set when the listener went away while gradients were being exchanged: waits for what is in
   /// flight. Until the gradients are zeroed, nobody can use them.
@@ -57,6 +60,13 @@ class Arena {
   void clear_abandoned();
   /// wait(), then applies the factor: afterwards the gradients in memory are final.
   void settle();
+  /// Whether a factor is still to be applied.
+  bool scaled() const noexcept { return factor != 1 || device_factor.defined(); }
+  /// In device memory, for the pass of an optimizer; null if there is none.
+  const double* device_factor_data() const;
+  /// Multiplies both factors into the gradients in memory, wherever an exchange stands.
+  void apply_factors();
+  void forget_factors();
   /// Called when an entry was cleared: without any gradient left there is nothing to apply the
   /// factor to.
   void forget_factor_if_empty();

@@ -1,5 +1,6 @@
 // Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC11). Internal
-// linkage: files compiled for unlike instruction sets include this.
+// linkage: files compiled for unlike instruction sets include this. constexpr and without another
+// header of ours, since the device code of kernels/ calls it too.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@ struct PhiloxBlock {
 };
 
 /// The block of a counter (counter_low in words 0 and 1) under a key.
-[[gnu::always_inline, maybe_unused]] static inline PhiloxBlock philox_block(
+[[gnu::always_inline, maybe_unused]] static constexpr PhiloxBlock philox_block(
     std::uint64_t key, std::uint64_t counter_low, std::uint64_t counter_high) noexcept {
   std::uint32_t c0 = static_cast<std::uint32_t>(counter_low);
   std::uint32_t c1 = static_cast<std::uint32_t>(counter_low >> 32);

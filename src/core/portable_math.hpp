@@ -1,16 +1,18 @@
-// exp, log, sine and cosine without libm: branch-free, so that compilers vectorize them, and made
-// of IEEE operations alone, so that every machine and every vector width gives the same bits
+// exp, log, sine, cosine and GELU without libm: branch-free, so that compilers vectorize them, and
+// made of IEEE operations alone, so that every machine and every vector width gives the same bits
 // (compiled with -ffp-contract=off). Reductions and polynomials after fdlibm (Sun Microsystems,
 // 1993) and, for the float32 exponential, Cephes (S. Moshier).
 //
 // All functions have internal linkage: files compiled for unlike instruction sets include this.
+// They are constexpr and without another header of ours, since the device code of kernels/ calls
+// them too.
 #pragma once
 
 #include <cstdint>
 
 namespace lockstep::inline v0::portable {
 
-#define LOCKSTEP_MATH [[gnu::always_inline, maybe_unused]] static inline
+#define LOCKSTEP_MATH [[gnu::always_inline, maybe_unused]] static constexpr
 
 // Adding and subtracting 1.5 * 2^(mantissa bits) rounds to an integer, and the low bits of the sum
 // are that integer.
@@ -132,6 +134,32 @@ LOCKSTEP_MATH SineCosine sine_cosine_of_turns(double x) noexcept {
   const double sine = swapped ? c : s;
   const double cosine = swapped ? s : c;
   return {(quadrant & 2U) != 0 ? -sine : sine, ((quadrant + 1U) & 2U) != 0 ? -cosine : cosine};
+}
+
+/// The tanh form of GELU (Hendrycks and Gimpel, "Gaussian error linear units", 2016),
+/// x / 2 * (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), as x * sigmoid(2 u): without the
+/// difference 1 + tanh(u), small values for negative x keep their precision.
+template <class T>
+LOCKSTEP_MATH T gelu_tanh(T x) noexcept {
+  constexpr T kTwice = static_cast<T>(1.59576912160573071176);  // 2 sqrt(2 / pi)
+  const T v = kTwice * (x + static_cast<T>(0.044715) * (x * x * x));
+  const T z = exp(v > 0 ? -v : v);  // at most 1
+  return x * ((v > 0 ? T{1} : z) / (T{1} + z));
+}
+
+/// Its derivative: s + x s (1 - s) v' with s = sigmoid(v), v = 2 u. Far out, where v' overflows and
+/// s (1 - s) is 0, the second term is 0.
+template <class T>
+LOCKSTEP_MATH T gelu_tanh_slope(T x) noexcept {
+  constexpr T kTwice = static_cast<T>(1.59576912160573071176);
+  const T square = x * x;
+  const T v = kTwice * (x + static_cast<T>(0.044715) * (square * x));
+  const T slope = kTwice * (T{1} + static_cast<T>(0.134145) * square);  // 3 * 0.044715
+  const T z = exp(v > 0 ? -v : v);
+  const T one_more = T{1} + z;
+  const T s = (v > 0 ? T{1} : z) / one_more;
+  const T second = x * (z / (one_more * one_more)) * slope;
+  return s + (z == 0 ? T{0} : second);
 }
 
 #undef LOCKSTEP_MATH

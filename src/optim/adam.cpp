@@ -59,14 +59,9 @@ class AdamState final : public OptimizerState {
   }
 
  protected:
-  void update(ArenaSlot& slot) override {
-    Arena& arena = *slot.arena;
-    if (!slot.first_moment.defined()) {
-      slot.first_moment = arena.companion();
-      slot.second_moment = arena.companion();
-    }
-    const auto segments = segments_of<backend::AdamSegment>(
-        arena, [&](std::size_t i) { return due(slot, i); },
+  std::vector<backend::AdamSegment> segments(const ArenaSlot& slot) const {
+    return segments_of<backend::AdamSegment>(
+        *slot.arena, [&](std::size_t i) { return due(slot, i); },
         [&](std::size_t i) {
           backend::AdamSegment segment = options_[static_cast<std::size_t>(slot.group[i])];
           segment.step = slot.steps[i];
@@ -74,14 +69,25 @@ class AdamState final : public OptimizerState {
         },
         std::all_of(options_.begin(), options_.end(),
                     [](const auto& group) { return group.epsilon > 0; }));
+  }
+
+  void update(ArenaSlot& slot) override {
+    Arena& arena = *slot.arena;
+    if (!slot.first_moment.defined()) {
+      slot.first_moment = arena.companion();
+      slot.second_moment = arena.companion();
+    }
     lockstep::detail::backend_of(arena.values)
-        .optimizer.adam(arena.dtype(),
-                        {.values = arena.values.impl()->data(),
-                         .gradients = arena.gradients.raw_data(),
-                         .first_moment = slot.first_moment.impl()->data(),
-                         .second_moment = slot.second_moment.impl()->data(),
-                         .gradient_scale = arena.factor},
-                        segments, lockstep::detail::queue_of(arena.values));
+        .optimizer.adam(
+            arena.dtype(),
+            {.values = arena.values.impl()->data(),
+             .gradients = arena.gradients.raw_data(),
+             .first_moment = slot.first_moment.impl()->data(),
+             .second_moment = slot.second_moment.impl()->data(),
+             .gradient_scale = arena.factor,
+             .device_scale = arena.device_factor_data()},
+            segments(slot), lockstep::detail::queue_of(arena.values),
+            again<backend::AdamSegment>(slot, [this, &slot] { return segments(slot); }));
   }
 
  private:

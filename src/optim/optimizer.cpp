@@ -48,17 +48,28 @@ OptimizerState::OptimizerState(std::vector<ParameterList> groups)
 
 void OptimizerState::step() {
   for (auto& slot : slots_) slot.arena->wait();
-  for (auto& slot : slots_) {
-    bool any = false;
-    for (std::size_t i = 0; i < slot.group.size(); ++i) {
-      if (!due(slot, i)) continue;
-      any = true;
-      ++slot.steps[i];
-      ++slot.arena->entries[i].value->version;
-    }
-    if (any) update(slot);
+  const bool captured = backend::current_capture() != nullptr;
+  first_of_capture_ = captured;  // the replays count, the capture itself updates nothing
+  for (auto& slot : slots_)
+    if (captured ? any_due(slot) : advance(slot)) update(slot);
+  if (!captured) ++step_count_;
+}
+
+bool OptimizerState::any_due(const ArenaSlot& slot) {
+  for (std::size_t i = 0; i < slot.group.size(); ++i)
+    if (due(slot, i)) return true;
+  return false;
+}
+
+bool OptimizerState::advance(ArenaSlot& slot) {
+  bool any = false;
+  for (std::size_t i = 0; i < slot.group.size(); ++i) {
+    if (!due(slot, i)) continue;
+    any = true;
+    ++slot.steps[i];
+    ++slot.arena->entries[i].value->version;
   }
-  ++step_count_;
+  return any;
 }
 
 void OptimizerState::zero_grad() {

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lockstep/core/error.hpp>
 #include <lockstep/optim/optimizer.hpp>
 
+#include "backend/capture.hpp"
 #include "core/arena.hpp"
 
 namespace lockstep::inline v0::optim::detail {
@@ -45,8 +47,25 @@ class OptimizerState {
     return slot.group[i] >= 0 && slot.arena->entries[i].filled() &&
            slot.arena->entries[i].leaf->enabled;
   }
+  /// For a step that is captured: what each replay does with this slot before its pass. Empty
+  /// outside of a capture.
+  template <class Segment, class Make>
+  backend::NextSegments<Segment> again(ArenaSlot& slot, Make make) {
+    if (backend::current_capture() == nullptr) return {};
+    const bool first = std::exchange(first_of_capture_, false);
+    return {.make =
+                [this, &slot, make, first] {
+                  if (first) ++step_count_;
+                  advance(slot);
+                  return make();
+                },
+            .most = slot.arena->entries.size()};
+  }
   /// One pass over the arena; gradients are ready, the factor is still to be applied.
   virtual void update(ArenaSlot& slot) = 0;
+  static bool any_due(const ArenaSlot& slot);
+  /// Counts an update of what is due. False if nothing is.
+  static bool advance(ArenaSlot& slot);
   /// @throws InvalidUsage unless the group exists.
   void check_group(std::size_t group) const;
 
@@ -55,6 +74,7 @@ class OptimizerState {
   std::size_t group_count_;
   std::vector<ArenaSlot> slots_;
   std::int64_t step_count_ = 0;
+  bool first_of_capture_ = false;
 };
 
 /// Calls make(entry index) for each due entry and joins neighbours whose segments differ in the

@@ -34,13 +34,9 @@ class SgdState final : public OptimizerState {
   }
 
  protected:
-  void update(ArenaSlot& slot) override {
-    Arena& arena = *slot.arena;
-    const bool momentum = std::any_of(options_.begin(), options_.end(),
-                                      [](const SgdOptions& group) { return group.momentum != 0; });
-    if (momentum && !slot.first_moment.defined()) slot.first_moment = arena.companion();
-    const auto segments = segments_of<backend::SgdSegment>(
-        arena, [&](std::size_t i) { return due(slot, i); },
+  std::vector<backend::SgdSegment> segments(const ArenaSlot& slot) const {
+    return segments_of<backend::SgdSegment>(
+        *slot.arena, [&](std::size_t i) { return due(slot, i); },
         [&](std::size_t i) {
           const SgdOptions& group = options_[static_cast<std::size_t>(slot.group[i])];
           return backend::SgdSegment{.learning_rate = group.learning_rate,
@@ -50,13 +46,22 @@ class SgdState final : public OptimizerState {
                                      .nesterov = group.nesterov,
                                      .first_step = slot.steps[i] == 1};
         });
+  }
+
+  void update(ArenaSlot& slot) override {
+    Arena& arena = *slot.arena;
+    const bool momentum = std::any_of(options_.begin(), options_.end(),
+                                      [](const SgdOptions& group) { return group.momentum != 0; });
+    if (momentum && !slot.first_moment.defined()) slot.first_moment = arena.companion();
     lockstep::detail::backend_of(arena.values)
         .optimizer.sgd(arena.dtype(),
                        {.values = arena.values.impl()->data(),
                         .gradients = arena.gradients.raw_data(),
                         .first_moment = momentum ? slot.first_moment.impl()->data() : nullptr,
-                        .gradient_scale = arena.factor},
-                       segments, lockstep::detail::queue_of(arena.values));
+                        .gradient_scale = arena.factor,
+                        .device_scale = arena.device_factor_data()},
+                       segments(slot), lockstep::detail::queue_of(arena.values),
+                       again<backend::SgdSegment>(slot, [this, &slot] { return segments(slot); }));
   }
 
  private:

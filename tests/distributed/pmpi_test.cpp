@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include <lockstep/core/create.hpp>
 #include <lockstep/optim/adam.hpp>
 #include <lockstep/parallel/data_parallel.hpp>
 
@@ -102,4 +103,36 @@ TEST_CASE("in rank order all ranks together send 2 (W - 1) times the gradients")
   test_environment().ranks().all_reduce(sent).wait();
   CHECK(cost.counts.all_reduces == 0);
   CHECK(sent.item<std::int64_t>() == 2 * (size() - 1) * cost.bytes);
+}
+
+TEST_CASE("at two ranks, a bucket is four messages of half of it each, in either order of sums") {
+  if (size() != 2) return;
+  for (const ls::SumOrder order : {ls::SumOrder::fastest, ls::SumOrder::ranks}) {
+    const Cost cost = cost_of_windows(1, order);
+    CHECK(cost.counts.all_reduces == 0);
+    // Each rank sends the half that the other one folds, receives its own, and the same back.
+    CHECK(cost.counts.messages == 4 * cost.collectives);
+    CHECK(cost.counts.sent_bytes == cost.bytes);
+  }
+}
+
+TEST_CASE("at two ranks, four messages per piece of 2 MiB, and each element is sent once") {
+  if (size() != 2) return;
+  const ls::Communicator& ranks = test_environment().ranks();
+  struct Case {
+    std::int64_t count;  // of float32: 2 MiB are 524,288 of them
+    std::int64_t messages;
+  };
+  for (const auto& [count, messages] : {Case{0, 0}, Case{1, 2}, Case{2, 4}, Case{1001, 4},
+                                        Case{524'288, 4}, Case{524'289, 8}, Case{1'600'000, 16}}) {
+    ls::Tensor values = ls::zeros({count});
+    mpi_calls::reset();
+    ranks.all_reduce(values).wait();
+    const mpi_calls::Counts counts = mpi_calls::counts();
+    CAPTURE(count);
+    CHECK(counts.all_reduces == 0);
+    CHECK(counts.messages == messages);
+    // Of one element only, one rank sends it and the other one sends the sum.
+    CHECK(counts.sent_bytes == count * 4);
+  }
 }

@@ -149,7 +149,8 @@ int main(int argc, char** argv) {
     left = processes_with(mark);
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::printf("%sstatus %d after %.1f s\n", output.c_str(), status, seconds);
+  std::printf("%sstatus %d; all ranks ended after %.2f s (limit %d s)\n", output.c_str(), status,
+              seconds, wanted.seconds);
 
   Verdict verdict;
   verdict.require(status >= 0, "not ended after " + std::to_string(wanted.seconds) + " s");

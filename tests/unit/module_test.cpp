@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <type_traits>
+#include <utility>
 
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
@@ -159,6 +161,20 @@ TEST_CASE("a parameter is a leaf of floating-point type") {
   CHECK_THROWS_AS(ls::Parameter(ls::zeros({2}, ls::DType::int64)), ls::InvalidUsage);
   CHECK(ls::Parameter(ls::zeros({2})).value().requires_grad());
   CHECK_FALSE(ls::Parameter{}.defined());
+}
+
+TEST_CASE("a parameter's value can be written to, but no other tensor can take its place") {
+  static_assert(
+      !std::is_assignable_v<decltype(std::declval<ls::Parameter&>().value()), ls::Tensor>);
+  static_assert(
+      !std::is_assignable_v<decltype(std::declval<const ls::Parameter&>().value()), ls::Tensor>);
+  static_assert(std::is_nothrow_move_assignable_v<ls::Tensor>);
+
+  ls::Parameter parameter(ls::zeros({2}));
+  const ls::Parameter tied = parameter.share();
+  parameter.value().copy_from(ls::tensor({1.0F, 2.0F}, {2}));
+  parameter.value().mutable_data<float>()[1] = 5;
+  CHECK(tied.value().to_vector() == std::vector<float>{1, 5});
 }
 
 TEST_CASE("a const module can be called and gives read-only parameters") {

@@ -31,10 +31,10 @@ class LOCKSTEP_API Parameter {
   bool same(const Parameter& other) const noexcept { return value_.impl() == other.value_.impl(); }
 
   /// The value, for operations. Handles to it stay valid when the parameter is packed into an
-  /// arena. To change it write to it (copy_from, mutable_data); another tensor assigned to it would
-  /// take the parameter away from its optimizer.
+  /// arena. To change it write to it (copy_from, fill, mutable_data). Another tensor cannot be
+  /// assigned to it: that would take the parameter away from its optimizer.
   const Tensor& value() const noexcept { return value_; }
-  Tensor& value() noexcept { return value_; }
+  Tensor value() noexcept { return value_; }
   operator const Tensor&() const noexcept { return value_; }
   const Shape& shape() const { return value_.shape(); }
 

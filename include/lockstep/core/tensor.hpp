@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <lockstep/core/device.hpp>
@@ -27,6 +28,11 @@ class LOCKSTEP_API Tensor {
  public:
   /// Undefined: only defined() and assignment are allowed.
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) noexcept = default;
+  /// Only to a tensor with a name: assigned to a call's result, the tensor would be lost.
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & noexcept = default;
 
   bool defined() const noexcept { return impl_ != nullptr; }
   const Shape& shape() const;
@@ -88,7 +94,8 @@ class LOCKSTEP_API Tensor {
   /// Forgets the gradient of a leaf; the next backward overwrites it.
   void zero_gradient();
 
-  const std::shared_ptr<detail::TensorImpl>& impl() const noexcept { return impl_; }
+  const std::shared_ptr<detail::TensorImpl>& impl() const& noexcept { return impl_; }
+  std::shared_ptr<detail::TensorImpl> impl() && noexcept { return std::move(impl_); }
   explicit Tensor(std::shared_ptr<detail::TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
 
  private:

@@ -8,7 +8,9 @@
 
 namespace lockstep::inline v0::data {
 
-/// How a data set is cut when its size is no multiple of the number of ranks.
+/// How a data set is cut when its size is no multiple of the number of ranks. Train with padded or
+/// dropped: with exact some ranks may have a batch more than others, and wait for exchanges that
+/// these do not make. exact is for evaluation.
 enum class Partition : std::uint8_t {
   padded,   // every rank gets ceil(N / ranks); the list is repeated from its head (cyclically)
   dropped,  // every rank gets floor(N / ranks); the tail is left out

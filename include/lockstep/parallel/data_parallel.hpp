@@ -109,8 +109,11 @@ DataParallel(Model&, Rest&&...) -> DataParallel<Model>;
 ///   ls::AccumulationWindow window{replica, 4};
 ///   for (const auto& batch : loader.epoch(epoch))
 ///     if (window.backward(loss(batch))) { adam.step(); adam.zero_grad(); }
-///   if (window.finish()) { adam.step(); adam.zero_grad(); }          // the last window may be
-///   shorter
+///   if (window.finish()) { adam.step(); adam.zero_grad(); }  // the last window may be shorter
+///
+/// The last window may have fewer micro-batches on one rank than on another, but not none: finish()
+/// then exchanges nothing there, and the others wait: for that rank's next exchange, which belongs
+/// to another step, or until their deadline.
 class LOCKSTEP_API AccumulationWindow {
  public:
   /// @throws InvalidUsage unless micro_batches is positive.

@@ -3,10 +3,11 @@
 #include <algorithm>
 
 #include "backend/cuda/type_of.hpp"
+#include "kernels/arithmetic.hpp"
 #include "kernels/binary.hpp"
 #include "kernels/cast.hpp"
+#include "kernels/fill.hpp"
 #include "kernels/fold.hpp"
-#include "kernels/pointwise.hpp"
 #include "kernels/relu.hpp"
 
 namespace lockstep::inline v0::backend::cuda {

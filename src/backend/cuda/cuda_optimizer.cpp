@@ -1,5 +1,6 @@
 #include "backend/cuda/cuda_optimizer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -40,32 +41,38 @@ class Table {
 
   Table(int index, std::span<const Segment> segments, const NextSegments<Segment>& next,
         Queue queue)
-      : memory_(std::make_shared<Scratch>(
-            index, static_cast<std::int64_t>(segments.size() * sizeof(Entry)), queue)) {
-    const auto byte_count = static_cast<std::int64_t>(segments.size() * sizeof(Entry));
-    const auto write = [](std::span<const Segment> from, std::byte* to) {
-      for (const Segment& segment : from) {
-        const Entry entry = kernel_segment<T>(segment);
-        std::memcpy(to, &entry, sizeof entry);
-        to += sizeof entry;
-      }
-    };
-    Capture* capture = current_capture();
-    if (capture == nullptr) {
-      std::vector<std::byte> bytes(static_cast<std::size_t>(byte_count));
-      write(segments, bytes.data());
-      device_state(index).memory().copy_from_host(memory_->data(), bytes.data(), byte_count, queue);
+      : count_(std::max(segments.size(), next.most)) {
+    const auto byte_count = static_cast<std::int64_t>(count_ * sizeof(Entry));
+    memory_ = std::make_shared<Scratch>(index, byte_count, queue);
+    if (Capture* capture = current_capture()) {
+      if (!next.make) capture->refuse("runs an optimizer that cannot be replayed");
+      capture->keep(memory_);
+      const auto fill = [make = next.make, count = count_, end = segments.back().end](
+                            std::byte* bytes) { write(make(), count, end, bytes); };
+      capture->upload_each_time(memory_->data(), byte_count, fill);
       return;
     }
-    if (!next) capture->refuse("runs an optimizer that cannot be replayed");
-    capture->keep(memory_);
-    capture->upload_each_time(memory_->data(), byte_count,
-                              [write, next](std::byte* to) { write(next(), to); });
+    std::vector<std::byte> bytes(static_cast<std::size_t>(byte_count));
+    write(segments, count_, segments.back().end, bytes.data());
+    device_state(index).memory().copy_from_host(memory_->data(), bytes.data(), byte_count, queue);
   }
 
   const void* data() const noexcept { return memory_->data(); }
+  int count() const noexcept { return static_cast<int>(count_); }
 
  private:
+  /// The segments, and empty ones behind them.
+  static void write(std::span<const Segment> segments, std::size_t count, std::int64_t end,
+                    std::byte* bytes) {
+    for (std::size_t i = 0; i < count; ++i, bytes += sizeof(Entry)) {
+      Entry entry{};
+      entry.begin = entry.end = end;
+      if (i < segments.size()) entry = kernel_segment<T>(segments[i]);
+      std::memcpy(bytes, &entry, sizeof entry);
+    }
+  }
+
+  std::size_t count_;
   std::shared_ptr<Scratch> memory_;
 };
 
@@ -97,9 +104,8 @@ void CudaOptimizer::adam(DType dtype, const ArenaPointers& arena,
     const std::int64_t begin = segments.front().begin;
     const std::int64_t end = segments.back().end;
     launch("adam", end - begin, queue, [&](cudaStream_t stream) {
-      return kernels::adam(type_of(dtype), kernel_pointers(arena), table.data(),
-                           static_cast<int>(segments.size()), begin, end, kernel_scalars(arena),
-                           stream);
+      return kernels::adam(type_of(dtype), kernel_pointers(arena), table.data(), table.count(),
+                           begin, end, kernel_scalars(arena), stream);
     });
   });
 }
@@ -113,9 +119,8 @@ void CudaOptimizer::sgd(DType dtype, const ArenaPointers& arena,
     const std::int64_t begin = segments.front().begin;
     const std::int64_t end = segments.back().end;
     launch("sgd", end - begin, queue, [&](cudaStream_t stream) {
-      return kernels::sgd(type_of(dtype), kernel_pointers(arena), table.data(),
-                          static_cast<int>(segments.size()), begin, end, kernel_scalars(arena),
-                          stream);
+      return kernels::sgd(type_of(dtype), kernel_pointers(arena), table.data(), table.count(),
+                          begin, end, kernel_scalars(arena), stream);
     });
   });
 }

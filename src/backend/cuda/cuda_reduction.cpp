@@ -2,6 +2,7 @@
 
 #include "backend/cuda/type_of.hpp"
 #include "kernels/argmax.hpp"
+#include "kernels/squares.hpp"
 #include "kernels/sum.hpp"
 
 namespace lockstep::inline v0::backend::cuda {

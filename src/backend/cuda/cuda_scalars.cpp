@@ -1,8 +1,8 @@
 #include "backend/cuda/cuda_scalars.hpp"
 
 #include "backend/cuda/type_of.hpp"
+#include "kernels/arithmetic.hpp"
 #include "kernels/gradient_scalars.hpp"
-#include "kernels/pointwise.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
 

@@ -11,6 +11,7 @@
 
 namespace ls = lockstep;
 using namespace lockstep::detail;
+using Catch::Matchers::Contains;
 using std::chrono::milliseconds;
 
 namespace {
@@ -93,6 +94,21 @@ TEST_CASE("OMP_NUM_THREADS comes before MKL_NUM_THREADS, and a list counts by it
   REQUIRE(threads_asked_for() == 3);
   const Variable no_mkl("MKL_NUM_THREADS", nullptr);
   REQUIRE_FALSE(threads_asked_for());
+}
+
+TEST_CASE("a number of threads that is no positive number is refused, by name") {
+  const Variable no_omp("OMP_NUM_THREADS", nullptr), no_mkl("MKL_NUM_THREADS", nullptr);
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    for (const char* text : {"abc", "0", "-2", "4x", "2.5", ",4", " ", "10000000"}) {
+      const Variable set(name, text);
+      CAPTURE(name, text);
+      REQUIRE_THROWS_WITH(threads_asked_for(), Contains(std::string(name) + " is \"" + text));
+    }
+    const Variable spaces(name, " 4 , 2");
+    REQUIRE(threads_asked_for() == 4);
+    const Variable empty(name, "");
+    REQUIRE_FALSE(threads_asked_for());
+  }
 }
 
 TEST_CASE("a device is chosen by its name, and one that is not there is refused") {

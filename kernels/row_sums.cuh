@@ -1,0 +1,114 @@
+// Sums along rows: for each row, all term(row, i) with i in [0, extent) are added and
+// finish(row, total) is called once. Term::Value is double, or a type with +, value initialization
+// to 0 and a function shuffled(). Few and long rows are cut into chunks, whose partial sums are
+// added in a second pass. The order depends on rows and extent alone.
+#pragma once
+
+#include "kernels/team.cuh"
+
+namespace lockstep::kernels {
+
+struct Plus {
+  template <class Value>
+  __device__ __forceinline__ Value operator()(const Value& a, const Value& b) const {
+    return a + b;
+  }
+};
+
+/// How rows are cut: chunk and number of chunks per row.
+struct RowCut {
+  std::int64_t chunk;
+  std::int64_t chunks;
+};
+
+inline RowCut row_cut(std::int64_t rows, std::int64_t extent) {
+  constexpr std::int64_t kSmallestChunk = 4096;
+  constexpr std::int64_t kWantedBlocks = 1024;
+  if (rows <= 0 || rows >= kWantedBlocks || extent <= kSmallestChunk) return {extent, 1};
+  const std::int64_t chunks = kWantedBlocks / rows;
+  std::int64_t chunk = ceil_divide(ceil_divide(extent, chunks), kThreads) * kThreads;
+  if (chunk < kSmallestChunk) chunk = kSmallestChunk;
+  return {chunk, ceil_divide(extent, chunk)};
+}
+
+template <class Value>
+std::int64_t row_sums_workspace_bytes(std::int64_t rows, std::int64_t extent) {
+  const RowCut cut = row_cut(rows, extent);
+  return cut.chunks > 1 ? rows * cut.chunks * static_cast<std::int64_t>(sizeof(Value)) : 0;
+}
+
+/// One lane's part of a row: every kLanes-th element, in four sums so that as many loads are on
+/// their way at once.
+template <int kLanes, class Term>
+__device__ __forceinline__ typename Term::Value lane_total(const Term& term, std::int64_t row,
+                                                           std::int64_t begin, std::int64_t end) {
+  typename Term::Value sums[4] = {};
+  std::int64_t i = begin;
+  for (; i + 3 * kLanes < end; i += 4 * kLanes) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) sums[j] = sums[j] + term(row, i + j * kLanes);
+  }
+  for (; i < end; i += kLanes) sums[0] = sums[0] + term(row, i);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+/// A row here is one chunk of a row of the caller.
+template <class Term, class Finish>
+struct RowSums {
+  Term term;
+  Finish finish;
+  std::int64_t extent;
+  RowCut cut;
+
+  template <class RowTeam>
+  __device__ __forceinline__ void row(std::int64_t task, bool exists) const {
+    constexpr int kLanes = kThreads / RowTeam::kPerBlock;
+    const std::int64_t row = cut.chunks == 1 ? task : task / cut.chunks;
+    const std::int64_t begin = (task - row * cut.chunks) * cut.chunk;
+    const std::int64_t end = begin + cut.chunk < extent ? begin + cut.chunk : extent;
+    using Value = typename Term::Value;
+    const Value part =
+        exists ? lane_total<kLanes>(term, row, begin + RowTeam::lane(), end) : Value{};
+    const Value total = RowTeam::all(part, Plus{});
+    if (exists && RowTeam::lane() == 0) finish(task, total);
+  }
+};
+
+template <class Value>
+struct StorePartial {
+  Value* partials;
+  __device__ __forceinline__ void operator()(std::int64_t task, const Value& total) const {
+    partials[task] = total;
+  }
+};
+
+template <class V>
+struct PartialTerm {
+  using Value = V;
+  const Value* partials;
+  std::int64_t chunks;
+  __device__ __forceinline__ Value operator()(std::int64_t row, std::int64_t i) const {
+    return partials[row * chunks + i];
+  }
+};
+
+template <class Term, class Finish>
+cudaError_t row_sums(const Term& term, const Finish& finish, std::int64_t rows, std::int64_t extent,
+                     void* workspace, cudaStream_t stream) {
+  const RowCut cut = row_cut(rows, extent);
+  if (cut.chunks == 1)
+    return launch_rows(RowSums<Term, Finish>{term, finish, extent, cut}, rows, extent, stream);
+  if (workspace == nullptr) return cudaErrorInvalidValue;
+  using Value = typename Term::Value;
+  Value* partials = static_cast<Value*>(workspace);
+  const cudaError_t error = launch_rows(
+      RowSums<Term, StorePartial<Value>>{term, StorePartial<Value>{partials}, extent, cut},
+      rows * cut.chunks, cut.chunk, stream);
+  if (error != cudaSuccess) return error;
+  const PartialTerm<Value> of_partials{partials, cut.chunks};
+  return launch_rows(
+      RowSums<PartialTerm<Value>, Finish>{of_partials, finish, cut.chunks, {cut.chunks, 1}}, rows,
+      cut.chunks, stream);
+}
+
+}  // namespace lockstep::kernels
