@@ -4,7 +4,9 @@
 
 #include <lockstep/core/error.hpp>
 #include <lockstep/core/random.hpp>
+#include "backend/backend.hpp"
 #include "comm/communicator_backend.hpp"
+#include "comm/device_communicator.hpp"
 #include "comm/environment_state.hpp"
 #include "comm/self/self_communicator.hpp"
 #include "comm/settings.hpp"
@@ -25,7 +27,7 @@ const Communicator& Environment::ranks() const noexcept { return state_->ranks; 
 Device Environment::device() const noexcept { return state_->device; }
 
 void Environment::select_device(DeviceChoice choice) {
-  state_->device = detail::choose_device(choice, state_->local_rank);
+  detail::use_device(*state_, detail::choose_device(choice, state_->local_rank));
 }
 
 void Environment::seed(std::uint64_t seed) {
@@ -61,10 +63,18 @@ Device choose_device(DeviceChoice choice, int local_rank) {
   if (count > 0) return Device::cuda(local_rank % count);
   if (choice == DeviceChoice::cuda)
     throw BackendUnavailable(
-        "device cuda was asked for, but this process can use no CUDA device: this build of "
-        "lockstep has no CUDA, or there is no driver, or CUDA_VISIBLE_DEVICES hides the devices; "
-        "ask for the device cpu, or auto");
+        "device cuda was asked for, but this process can use no CUDA device: " +
+        backend::cuda_missing_reason() + "; ask for the device cpu, or auto");
   return Device::cpu();
+}
+
+void use_device(EnvironmentState& state, Device device) {
+  state.device = device;
+  const auto backend = state.ranks.backend();
+  if (device.kind == DeviceKind::cpu || !state.family ||
+      dynamic_cast<DeviceCommunicator*>(backend.get()) != nullptr)
+    return;
+  state.ranks = Communicator(std::make_shared<DeviceCommunicator>(backend, state.family));
 }
 
 std::unique_ptr<EnvironmentState> self_environment(const EnvironmentOptions& options) {

@@ -4,10 +4,14 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include <lockstep/comm/environment.hpp>
 
 namespace lockstep::inline v0::detail {
+
+struct DeviceFamily;
 
 struct EnvironmentState {
   Communicator ranks;
@@ -15,6 +19,8 @@ struct EnvironmentState {
   int local_size = 1;
   int core_count = 1;  // that this rank may use: bound to it, or its part of those that are shared
   Device device;
+  std::shared_ptr<DeviceFamily> family;   // null for one rank
+  std::vector<std::string> device_lines;  // of all ranks, one per host; empty where nobody asked
   std::uint64_t seed = 0;
 };
 
@@ -22,5 +28,7 @@ struct EnvironmentState {
 std::unique_ptr<EnvironmentState> self_environment(const EnvironmentOptions& options);
 /// @throws BackendUnavailable if it is not there.
 Device choose_device(DeviceChoice choice, int local_rank);
+/// From now on `ranks` also moves memory of such devices.
+void use_device(EnvironmentState& state, Device device);
 
 }  // namespace lockstep::inline v0::detail

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <lockstep/core/error.hpp>
+#include "comm/device_choice.hpp"
 #include "comm/mpi/mpi_communicator.hpp"
 #include "comm/settings.hpp"
 
@@ -60,8 +61,9 @@ Started start(MPI_Comm host, const EnvironmentOptions& options, bool ends_job) {
   const int level = thread_level();
   int size = 0;
   check(MPI_Comm_size(host, &size), "MPI_Comm_size");
-  if (size == 1) return {self_environment(options), nullptr};
+  if (size == 1) return {self_environment(options), nullptr, nullptr};
   check_thread_level(progress, level);
+  const bool sharing = chosen_sharing(options);
   if (options.device == DeviceChoice::cuda) choose_device(options.device, 0);
 
   const MPI_Comm notices = duplicate(host, timeout);
@@ -81,8 +83,14 @@ Started start(MPI_Comm host, const EnvironmentOptions& options, bool ends_job) {
   state->local_rank = locality.rank;
   state->local_size = locality.size;
   state->core_count = static_cast<int>(locality.cores + 0.01);
-  state->device = choose_device(options.device, locality.rank);
-  return {std::move(state), std::move(engine)};
+  state->family = std::make_shared<DeviceFamily>();
+  state->family->share_device = sharing;
+  use_device(*state, choose_device(options.device, locality.rank));
+  // Who asked for CUDA hears of two ranks on one GPU now, not at the first collective.
+  if (options.device == DeviceChoice::cuda && !nccl_version().empty())
+    state->device_lines = compare_devices(*state->ranks.backend(), state->device, sharing).lines();
+  auto devices = state->family;
+  return {std::move(state), std::move(engine), std::move(devices)};
 }
 
 }  // namespace

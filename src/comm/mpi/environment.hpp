@@ -5,6 +5,7 @@
 
 #include <memory>
 
+#include "comm/device_communicator.hpp"
 #include "comm/environment_state.hpp"
 #include "comm/mpi/engine.hpp"
 
@@ -12,7 +13,8 @@ namespace lockstep::inline v0::detail::mpi {
 
 struct Started {
   std::unique_ptr<EnvironmentState> state;
-  std::shared_ptr<Engine> engine;  // null for one rank
+  std::shared_ptr<Engine> engine;         // null for one rank
+  std::shared_ptr<DeviceFamily> devices;  // null for one rank
 };
 
 /// Collective over `host`, of which nothing is kept. ends_job: for `run`. @throws InvalidUsage,

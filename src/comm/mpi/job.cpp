@@ -85,6 +85,7 @@ class MpiJob final : public Job {
     try {
       Started started = start_environment(MPI_COMM_WORLD, options, true);
       engine_ = std::move(started.engine);
+      devices_ = std::move(started.devices);
       timeout_ = started.state->ranks.timeout();
       return std::move(started.state);
     } catch (const CommunicationError&) {
@@ -177,6 +178,7 @@ class MpiJob final : public Job {
   int rank_ = 0;
   std::chrono::milliseconds timeout_ = std::chrono::seconds{10};
   std::shared_ptr<Engine> engine_;
+  std::shared_ptr<DeviceFamily> devices_;  // no rank stops sending before all have ended
 };
 
 }  // namespace

@@ -20,6 +20,15 @@ NcclFailed failed(ncclResult_t result, ncclComm_t communicator) {
   return {result, text == nullptr ? "" : text};
 }
 
+/// Memory that the device may still write to when nobody is left to hold it. Never freed.
+void leak(std::vector<std::shared_ptr<Flight>> flights) noexcept {
+  if (flights.empty()) return;
+  static std::mutex mutex;
+  static auto* leaked = new std::vector<std::vector<std::shared_ptr<Flight>>>;
+  const std::lock_guard lock(mutex);
+  leaked->push_back(std::move(flights));
+}
+
 /// Calls that NCCL takes as wrong on this rank, before anything is sent.
 bool is_refusal(ncclResult_t result) noexcept { return result == ncclInvalidArgument; }
 
@@ -51,8 +60,13 @@ Link::Link(Identity identity, const ncclUniqueId& id,
 }
 
 Link::~Link() {
-  const Lock lock(mutex_);
   if (communicator_ != nullptr) (void)ncclCommAbort(communicator_);
+  for (auto& flight : flights_) stopped_.push_back(std::move(flight));
+  try {
+    release_kept();
+  } catch (...) {  // without memory; what is left is leaked as well
+  }
+  leak(std::move(stopped_));
 }
 
 std::string Link::who() const { return " on rank " + std::to_string(identity_.rank); }
@@ -60,7 +74,7 @@ std::string Link::who() const { return " on rank " + std::to_string(identity_.ra
 void Link::fail(std::string text, int code) noexcept {
   if (failure_) return;
   failure_.emplace("[nccl] " + std::move(text), identity_.rank, code);
-  for (auto& flight : flights_) kept_.push_back(std::move(flight->keep));
+  for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   flights_.clear();
   if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
   registered_.clear();
@@ -148,6 +162,7 @@ void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
 }
 
 void Link::check_errors() {
+  if (communicator_ == nullptr || closing_) return;
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
   if (asked != ncclSuccess) state = asked;
@@ -241,6 +256,13 @@ void Link::release_kept() {
   std::vector<std::vector<Tensor>> kept;
   const Lock lock(mutex_);
   kept.swap(kept_);
+  const CaptureGuard guard;
+  // What was aborted may write until the device has come to its end.
+  std::erase_if(stopped_, [&](const auto& flight) {
+    if (flight->end->query() != cudaSuccess) return false;
+    kept.push_back(std::move(flight->keep));
+    return true;
+  });
 }
 
 }  // namespace lockstep::inline v0::detail::nccl

@@ -121,6 +121,7 @@ class Link {
   bool closing_ = false;
   std::optional<CommunicationError> failure_;
   std::vector<std::shared_ptr<Flight>> flights_;  // in flight, in order
+  std::vector<std::shared_ptr<Flight>> stopped_;  // aborted, perhaps not at their end yet
   std::vector<std::vector<Tensor>> kept_;         // of finished ones
   std::map<void*, void*> registered_;             // memory and NCCL's handle
 };
