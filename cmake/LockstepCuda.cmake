@@ -10,7 +10,6 @@ option(LOCKSTEP_CUDA_EMULATED "For tests: run CUDA code on a host stand-in" OFF)
 if(LOCKSTEP_CUDA_EMULATED)
   set(LOCKSTEP_WITH_CUDA TRUE)
   set(LOCKSTEP_WITH_NCCL TRUE)
-  add_subdirectory(tests/emulation)
 endif()
 
 set(lockstep_cuda_found FALSE)

@@ -51,6 +51,12 @@ __global__ void reciprocal_kernel(const T* word, const double numerator, double*
   *result = divisor == 0 ? 0.0 : numerator / divisor;
 }
 
+template <class T>
+__global__ void flag_unequal_kernel(const T* word, const double expected, std::int32_t* flag,
+                                    const std::int32_t bit) {
+  if (converted<double>(*word) != expected) *flag |= bit;
+}
+
 }  // namespace
 
 cudaError_t clip_factor(const double* sum_of_squares, const double* factor, double host_factor,
@@ -75,6 +81,14 @@ cudaError_t reciprocal_of(Type word_type, const void* word, double numerator, do
   return with_type(word_type, [&]<class T>(Tag<T>) {
     return launch(reciprocal_kernel<T>, 1, 1, stream, static_cast<const T*>(word), numerator,
                   result);
+  });
+}
+
+cudaError_t flag_unequal(Type type, const void* word, double expected, std::int32_t* flag,
+                         std::int32_t bit, cudaStream_t stream) {
+  return with_float_type(type, [&]<class T>(Tag<T>) {
+    return launch(flag_unequal_kernel<T>, 1, 1, stream, static_cast<const T*>(word), expected, flag,
+                  bit);
   });
 }
 

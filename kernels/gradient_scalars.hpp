@@ -14,6 +14,10 @@ namespace lockstep::kernels {
 cudaError_t clip_factor(const double* sum_of_squares, const double* factor, double host_factor,
                         double max_norm, double* norm, double* new_factor, cudaStream_t stream);
 
+/// *flag |= bit where *word is not `expected`. float32 and float64.
+cudaError_t flag_unequal(Type type, const void* word, double expected, std::int32_t* flag,
+                         std::int32_t bit, cudaStream_t stream);
+
 /// *flag = 1 if any element is infinite or NaN; otherwise *flag is left as it is. Floating-point
 /// types; cudaErrorInvalidValue for integers.
 cudaError_t non_finite(Type type, const void* x, std::int64_t count, std::int32_t* flag,

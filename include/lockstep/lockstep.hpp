@@ -22,6 +22,7 @@
 #include <lockstep/data/loader.hpp>
 #include <lockstep/data/sampler.hpp>
 #include <lockstep/nn/activation.hpp>
+#include <lockstep/nn/dropout.hpp>
 #include <lockstep/nn/linear.hpp>
 #include <lockstep/nn/sequential.hpp>
 #include <lockstep/optim/adam.hpp>

@@ -30,6 +30,8 @@ struct Backend {
 
 /// @throws BackendUnavailable
 const Backend& backend_for(Device device);
+/// What to tell a user of lockstep about it.
+const char* text_of(Problem problem);
 /// The queue on which this thread's operations run on that device.
 Queue current_queue(Device device);
 /// Number of threads that CPU operations of this process may use; GEMM threads of the BLAS

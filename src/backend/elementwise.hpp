@@ -43,6 +43,12 @@ class Elementwise {
   /// result = y > 0 ? gradient : 0, from the forward result y; where y is NaN the gradient passes.
   virtual void relu_backward(DType dtype, const void* y, const void* gradient, void* result,
                              std::int64_t count, Queue queue) = 0;
+  /// The tanh form of GELU, by src/core/portable_math.hpp (no libm).
+  virtual void gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
+                         Queue queue) = 0;
+  /// result = gradient times the derivative of gelu_tanh at x.
+  virtual void gelu_tanh_backward(DType dtype, const void* x, const void* gradient, void* result,
+                                  std::int64_t count, Queue queue) = 0;
   /// result = factor * (a - b).
   virtual void scaled_difference(DType dtype, const void* a, const void* b, double factor,
                                  void* result, std::int64_t count, Queue queue) = 0;

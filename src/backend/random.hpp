@@ -32,6 +32,10 @@ class Random {
   /// offset + i / 4 is below ceil(probability * 2^32), in every dtype.
   virtual void bernoulli(DType dtype, const RandomPosition& position, double probability,
                          void* result, std::int64_t count, Queue queue) = 0;
+  /// result[i] = x[i] / (1 - probability) where `bernoulli` with probability 1 - `probability` is 1
+  /// at the same position, else 0, whatever x[i] is. Forward, and with the same position backward.
+  virtual void dropout(DType dtype, const RandomPosition& position, double probability,
+                       const void* x, void* result, std::int64_t count, Queue queue) = 0;
 };
 
 }  // namespace lockstep::inline v0::backend

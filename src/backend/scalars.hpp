@@ -16,6 +16,13 @@ struct ClipInput {
   double max_norm = 0;
 };
 
+/// What a device finds and cannot throw about: kept there, and thrown by the next read of a value.
+enum class Problem : std::int32_t {
+  label_out_of_range = 1,
+  frozen_differently = 2,
+  other_step = 4
+};
+
 /// All pointers are device memory, one element each.
 class Scalars {
  public:
@@ -29,6 +36,11 @@ class Scalars {
   /// y *= *factor, rounded to dtype first. float32 and float64.
   virtual void scale(DType dtype, const double* factor, void* y, std::int64_t count,
                      Queue queue) = 0;
+  /// Reports the problem where *word is not `expected`: at once where the host reads results, else
+  /// with the next value that is read back. float32 and float64.
+  /// @throws InvalidUsage
+  virtual void report_unequal(DType dtype, const void* word, double expected, Problem problem,
+                              Queue queue) = 0;
   /// *flag = 1 if an element is infinite or NaN; left as it is otherwise.
   virtual void flag_non_finite(DType dtype, const void* x, std::int64_t count, std::int32_t* flag,
                                Queue queue) = 0;

@@ -210,7 +210,7 @@ void BucketExchange::ready(std::int64_t id) {
   ++ready_count_;
   --buckets_[entry.bucket].missing;
   if (ranks_.size() == 1) {
-    if (local_scale_ == 0) entry.gradient.fill(0);  // also of a NaN
+    if (local_scale_ == 0 && entry.scaled) entry.gradient.fill(0);  // also of a NaN
     return;
   }
   const std::size_t before = next_bucket_;

@@ -26,11 +26,8 @@ std::vector<std::string> description(const ParameterList& parameters,
   return lines;
 }
 
-void scale(Arena& arena, double factor) {
-  backend_of(arena.gradients)
-      .elementwise.scale(arena.dtype(), factor, arena.gradients.mutable_raw_data(), arena.count(),
-                         queue_of(arena.gradients));
-}
+/// The step as it is exchanged: a number that stays exact when it is summed in any dtype.
+constexpr std::int64_t kStepNumbers = 1024;
 
 }  // namespace
 
@@ -146,9 +143,9 @@ bool ReplicaState::any_filled() const {
 void ReplicaState::prepare_base() {
   const bool shrink = base_is_average_ && averaging_ == Averaging::sum;
   for (const auto& arena : arenas_) {
-    const double factor = arena->factor * (shrink ? 1.0 / exchange.ranks().size() : 1.0);
-    if (factor != 1 && arena->any_filled()) scale(*arena, factor);
-    arena->factor = 1;
+    if (shrink) arena->factor /= exchange.ranks().size();
+    if (arena->scaled() && arena->any_filled()) arena->apply_factors();
+    arena->forget_factors();
   }
   base_present_ = any_filled() && (base_present_ || base_is_average_);
   base_is_average_ = false;
@@ -198,7 +195,9 @@ void ReplicaState::end_backward() {
 void ReplicaState::hand_over_words() {
   if (!exchange.lacks_only(words_id_)) return;
   const double weight = averaging_ == Averaging::weighted ? *samples_ : divisor_;
-  const Tensor values = tensor({weight, static_cast<double>(frozen_)}, {2}).to(words_.dtype());
+  const Tensor values =
+      tensor({weight, static_cast<double>(frozen_), static_cast<double>(step_number())}, {3})
+          .to(words_.dtype());
   backend_of(words_).memory.copy_from_host(words_.mutable_raw_data(), values.raw_data(),
                                            values.byte_count(), queue_of(words_));
   exchange.ready(words_id_);
@@ -226,17 +225,47 @@ void ReplicaState::wait() {
 }
 
 void ReplicaState::finish_exchange() {
+  const std::int64_t step = step_number();
   exchange.finish();
-  const double factor = average_factor();
+  set_average_factor(step);
   samples_.reset();
   divisor_ = 1;
-  for (const auto& arena : arenas_) arena->factor = factor;
   base_is_average_ = true;
 }
 
-double ReplicaState::average_factor() {
-  const auto words = slice_of(words_, 0, 2).to_vector<double>();  // summed over the ranks
+std::int64_t ReplicaState::step_number() const { return exchange.counters().steps % kStepNumbers; }
+
+void ReplicaState::set_average_factor(std::int64_t step) {
+  if (backend_of(words_).host_reads) {
+    const double factor = average_factor(step);
+    for (const auto& arena : arenas_) arena->factor = factor;
+    return;
+  }
+  // The sums are on the device; nobody waits for them.
   const int ranks = exchange.ranks().size();
+  auto& scalars = backend_of(words_).scalars;
+  const backend::Queue queue = queue_of(words_);
+  const auto word = [&](std::int64_t i) { return slice_of(words_, i, 1).raw_data(); };
+  scalars.report_unequal(words_.dtype(), word(1), static_cast<double>(frozen_) * ranks,
+                         backend::Problem::frozen_differently, queue);
+  scalars.report_unequal(words_.dtype(), word(2), static_cast<double>(step) * ranks,
+                         backend::Problem::other_step, queue);
+  Tensor factor = empty(Shape{}, DType::float64, device);
+  scalars.quotient(words_.dtype(), word(0), averaging_ == Averaging::sum ? ranks : 1,
+                   static_cast<double*>(factor.mutable_raw_data()), queue);
+  for (const auto& arena : arenas_) {
+    arena->factor = 1;
+    arena->device_factor = factor;
+  }
+}
+
+double ReplicaState::average_factor(std::int64_t step) const {
+  const auto words = slice_of(words_, 0, 3).to_vector<double>();  // summed over the ranks
+  const int ranks = exchange.ranks().size();
+  if (words[2] != static_cast<double>(step) * ranks)
+    throw InvalidUsage("rank " + std::to_string(exchange.ranks().rank()) + ", step " +
+                       std::to_string(exchange.counters().steps) + ": " +
+                       backend::text_of(backend::Problem::other_step));
   if (words[1] != static_cast<double>(frozen_) * ranks)
     throw InvalidUsage("rank " + std::to_string(exchange.ranks().rank()) + " froze " +
                        std::to_string(frozen_) +

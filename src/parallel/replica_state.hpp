@@ -45,7 +45,11 @@ class ReplicaState final : public GradientListener {
   /// When all gradients are handed over: what the ranks tell each other with them.
   void hand_over_words();
   void finish_exchange();
-  double average_factor();
+  /// What turns the sums of the exchange into averages, for those who read the arenas.
+  void set_average_factor(std::int64_t step);
+  double average_factor(std::int64_t step) const;
+  /// Of the exchange that is next or in flight.
+  std::int64_t step_number() const;
   void prepare_base();
   bool any_filled() const;
   void abandon_exchange();

@@ -149,8 +149,8 @@ int main(int argc, char** argv) {
     left = processes_with(mark);
   }
   const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  std::printf("%sstatus %d; all ranks ended after %.2f s (limit %d s)\n", output.c_str(), status,
-              seconds, wanted.seconds);
+  std::printf("%sstatus %d and %zu processes left after %.2f s (limit %d s)\n", output.c_str(),
+              status, left.size(), seconds, wanted.seconds);
 
   Verdict verdict;
   verdict.require(status >= 0, "not ended after " + std::to_string(wanted.seconds) + " s");

@@ -206,6 +206,24 @@ TEST_CASE("in a fold of extremes a NaN wins, from whatever source") {
   });
 }
 
+TEST_CASE("in a fold of extremes negative integers are below positive ones") {
+  const auto check = [](auto type, DType dtype) {
+    using T = decltype(type);
+    const std::vector<T> a = {-1, 2, -5, std::numeric_limits<T>::min()};
+    const std::vector<T> b = {1, -2, -3, std::numeric_limits<T>::max()};
+    const void* sources[] = {a.data(), b.data()};
+    for_each_variant([&](const char*) {
+      std::vector<T> result(4);
+      cpu_backend().elementwise.fold_extreme(dtype, true, sources, 2, result.data(), 4, kQueue);
+      CHECK(result == std::vector<T>{1, 2, -3, std::numeric_limits<T>::max()});
+      cpu_backend().elementwise.fold_extreme(dtype, false, sources, 2, result.data(), 4, kQueue);
+      CHECK(result == std::vector<T>{-1, -2, -5, std::numeric_limits<T>::min()});
+    });
+  };
+  check(std::int64_t{}, DType::int64);
+  check(std::int32_t{}, DType::int32);
+}
+
 TEST_CASE("dtypes that an operation does not compute in are named") {
   std::int32_t x = 1;
   const void* sources[] = {&x};

@@ -64,6 +64,17 @@ void visit_leaves(const std::string& name, Member& member, Function& function) {
   }
 }
 
+/// Calls set_training(training) of the module and of all modules below it that have it.
+template <class Member>
+void set_training(Member& member, bool training) {
+  if constexpr (requires { member.set_training(training); }) member.set_training(training);
+  if constexpr (IsVector<Member>::value) {
+    for (auto& element : member) set_training(element, training);
+  } else if constexpr (Module<Member>) {
+    member.visit([&](const auto&, auto& child) { set_training(child, training); });
+  }
+}
+
 struct NamedBuffer {
   std::string name;
   Buffer* buffer;
@@ -101,6 +112,17 @@ std::vector<detail::NamedBuffer> buffers(M& module) {
       list.push_back({name, &leaf});
   });
   return list;
+}
+
+/// Training mode, in which modules start, and evaluation mode, for those below the module that know
+/// the difference (nn::Dropout): those that have a set_training(bool).
+template <Module M>
+void train(M& module) {
+  detail::set_training(module, true);
+}
+template <Module M>
+void eval(M& module) {
+  detail::set_training(module, false);
 }
 
 }  // namespace lockstep::inline v0

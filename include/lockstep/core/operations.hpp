@@ -30,6 +30,10 @@ inline Tensor operator-(const Tensor& a) { return mul(a, -1.0); }
 /// max(x, 0); a NaN stays a NaN. The derivative at 0 is 0.
 LOCKSTEP_API Tensor relu(const Tensor& x);
 
+/// The tanh form of GELU, x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))): PyTorch's
+/// gelu(x, approximate="tanh").
+LOCKSTEP_API Tensor gelu_tanh(const Tensor& x);
+
 /// (m, k) x (k, n) -> (m, n).
 LOCKSTEP_API Tensor matmul(const Tensor& a, const Tensor& b);
 /// x (..., in), weight (out, in), bias (out) or undefined -> x weight^T + bias, (..., out).

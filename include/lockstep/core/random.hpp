@@ -54,6 +54,12 @@ LOCKSTEP_API Tensor normal(const Shape& shape, DType dtype, Generator& generator
 /// outside [0, 1]
 LOCKSTEP_API Tensor bernoulli(const Shape& shape, double probability, DType dtype,
                               Generator& generator, Device device = {});
+/// Each element is 0 with the given probability, else divided by 1 - probability; differentiable.
+/// The mask is the one that bernoulli(shape, 1 - probability) would draw. An infinity or NaN that
+/// is left out becomes 0 too. float32 and float64. @throws InvalidUsage outside [0, 1]
+LOCKSTEP_API Tensor dropout(const Tensor& x, double probability, Generator& generator);
+/// From the default generator.
+LOCKSTEP_API Tensor dropout(const Tensor& x, double probability = 0.5);
 /// Normal, float32, from the default generator.
 LOCKSTEP_API Tensor randn(const Shape& shape, DType dtype = DType::float32, Device device = {});
 

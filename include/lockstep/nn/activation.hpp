@@ -12,4 +12,12 @@ struct ReLU {
   void visit(Visitor&&) {}
 };
 
+/// The tanh form: PyTorch's GELU(approximate="tanh").
+struct GELU {
+  Tensor operator()(const Tensor& x) const { return gelu_tanh(x); }
+  GELU clone() const { return {}; }
+  template <class Visitor>
+  void visit(Visitor&&) {}
+};
+
 }  // namespace lockstep::inline v0::nn

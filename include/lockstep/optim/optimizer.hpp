@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <lockstep/core/parameter.hpp>
@@ -49,12 +50,27 @@ class LOCKSTEP_API Optimizer {
   std::unique_ptr<detail::OptimizerState> state_;
 };
 
+/// A norm that a device may still be computing: whoever uses it as a number waits for it.
+class LOCKSTEP_API GradientNorm {
+ public:
+  explicit GradientNorm(double value) noexcept : value_(value) {}
+  /// One float64.
+  explicit GradientNorm(Tensor pending) noexcept : pending_(std::move(pending)) {}
+  /// Synchronizes on a device.
+  double value() const { return pending_.defined() ? pending_.item<double>() : value_; }
+  operator double() const { return value(); }
+
+ private:
+  double value_ = 0;
+  Tensor pending_;
+};
+
 /// Scales the gradients so that their norm over all parameters is at most `max_norm`, and returns
 /// the norm before (of the mean over ranks, after unscaling). A parameter without gradient counts
-/// as 0. Waits for gradients in flight; synchronizes. PyTorch's formula: factor = min(1, max_norm /
-/// (norm + 1e-6)).
-LOCKSTEP_API double clip_gradient_norm(const ParameterList& parameters, double max_norm);
+/// as 0. Waits for gradients in flight (on a device, the device waits; the host goes on). PyTorch's
+/// formula: factor = min(1, max_norm / (norm + 1e-6)).
+LOCKSTEP_API GradientNorm clip_gradient_norm(const ParameterList& parameters, double max_norm);
 /// The norm alone.
-LOCKSTEP_API double gradient_norm(const ParameterList& parameters);
+LOCKSTEP_API GradientNorm gradient_norm(const ParameterList& parameters);
 
 }  // namespace lockstep::inline v0::optim

@@ -162,6 +162,25 @@ void CpuElementwise::relu_backward(DType dtype, const void* y, const void* gradi
   });
 }
 
+void CpuElementwise::gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
+                               Queue) {
+  with_float_type("gelu_tanh", dtype, [&]<class T>(Type<T>) {
+    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
+      kernels_for<T>().elementwise->gelu_tanh(as<T>(x) + begin, as<T>(result) + begin, end - begin);
+    });
+  });
+}
+
+void CpuElementwise::gelu_tanh_backward(DType dtype, const void* x, const void* gradient,
+                                        void* result, std::int64_t count, Queue) {
+  with_float_type("gelu_tanh_backward", dtype, [&]<class T>(Type<T>) {
+    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
+      kernels_for<T>().elementwise->gelu_tanh_backward(as<T>(x) + begin, as<T>(gradient) + begin,
+                                                       as<T>(result) + begin, end - begin);
+    });
+  });
+}
+
 void CpuElementwise::scaled_difference(DType dtype, const void* a, const void* b, double factor,
                                        void* result, std::int64_t count, Queue) {
   with_float_type("scaled_difference", dtype, [&]<class T>(Type<T>) {

@@ -18,6 +18,11 @@ RandomPlace place_of(const RandomPosition& position, std::int64_t begin,
           position.offset + static_cast<std::uint64_t>(begin / elements_per_block)};
 }
 
+/// A word is below this with the given probability.
+std::uint64_t threshold_of(double probability) {
+  return static_cast<std::uint64_t>(std::ceil(probability * 0x1p32));
+}
+
 /// low + width * u may round up to `high`, which is not part of the range.
 template <class T>
 UniformRange<T> range_of(double low, double high) {
@@ -52,11 +57,23 @@ void CpuRandom::normal(DType dtype, const RandomPosition& position, void* result
 
 void CpuRandom::bernoulli(DType dtype, const RandomPosition& position, double probability,
                           void* result, std::int64_t count, Queue) {
-  const auto threshold = static_cast<std::uint64_t>(std::ceil(probability * 0x1p32));
+  const std::uint64_t threshold = threshold_of(probability);
   with_float_type("bernoulli", dtype, [&]<class T>(Type<T>) {
     for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
       kernels_for<T>().random->bernoulli(place_of(position, begin, 4), threshold,
                                          static_cast<T*>(result) + begin, end - begin);
+    });
+  });
+}
+
+void CpuRandom::dropout(DType dtype, const RandomPosition& position, double probability,
+                        const void* x, void* result, std::int64_t count, Queue) {
+  const double kept = 1 - probability;
+  with_float_type("dropout", dtype, [&]<class T>(Type<T>) {
+    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
+      kernels_for<T>().random->dropout(place_of(position, begin, 4), threshold_of(kept),
+                                       static_cast<T>(1 / kept), static_cast<const T*>(x) + begin,
+                                       static_cast<T*>(result) + begin, end - begin);
     });
   });
 }

@@ -13,6 +13,8 @@ class CpuRandom final : public Random {
               Queue queue) override;
   void bernoulli(DType dtype, const RandomPosition& position, double probability, void* result,
                  std::int64_t count, Queue queue) override;
+  void dropout(DType dtype, const RandomPosition& position, double probability, const void* x,
+               void* result, std::int64_t count, Queue queue) override;
 };
 
 }  // namespace lockstep::inline v0::backend::cpu

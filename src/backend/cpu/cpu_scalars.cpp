@@ -26,6 +26,14 @@ void CpuScalars::scale(DType dtype, const double* factor, void* y, std::int64_t 
   cpu_backend().elementwise.scale(dtype, *factor, y, count, queue);
 }
 
+void CpuScalars::report_unequal(DType dtype, const void* word, double expected, Problem problem,
+                                Queue) {
+  with_float_type("report_unequal", dtype, [&]<class T>(Type<T>) {
+    if (static_cast<double>(*static_cast<const T*>(word)) != expected)
+      throw InvalidUsage(text_of(problem));
+  });
+}
+
 void CpuScalars::flag_non_finite(DType dtype, const void* x, std::int64_t count, std::int32_t* flag,
                                  Queue) {
   with_float_type("flag_non_finite", dtype, [&]<class T>(Type<T>) {

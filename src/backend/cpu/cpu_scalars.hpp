@@ -10,6 +10,8 @@ class CpuScalars final : public Scalars {
                 Queue queue) override;
   void clip(const ClipInput& input, double* norm, double* clipped, Queue queue) override;
   void scale(DType dtype, const double* factor, void* y, std::int64_t count, Queue queue) override;
+  void report_unequal(DType dtype, const void* word, double expected, Problem problem,
+                      Queue queue) override;
   void flag_non_finite(DType dtype, const void* x, std::int64_t count, std::int32_t* flag,
                        Queue queue) override;
 };

@@ -30,6 +30,8 @@ struct ElementwiseKernels {
   void (*relu)(const T* x, T* result, std::int64_t count);
   void (*relu_backward)(const T* y, const T* gradient, T* result, std::int64_t count);
   void (*scaled_difference)(const T* a, const T* b, T factor, T* result, std::int64_t count);
+  void (*gelu_tanh)(const T* x, T* result, std::int64_t count);
+  void (*gelu_tanh_backward)(const T* x, const T* gradient, T* result, std::int64_t count);
 };
 
 /// Sums are added up in float64, in 16 lanes and a fixed tree.
@@ -82,6 +84,9 @@ struct RandomKernels {
   /// 1 where the word of the element is below the threshold (at most 2^32), else 0.
   void (*bernoulli)(const RandomPlace& place, std::uint64_t threshold, T* result,
                     std::int64_t count);
+  /// factor * x where the word is below the threshold, else 0.
+  void (*dropout)(const RandomPlace& place, std::uint64_t threshold, T factor, const T* x,
+                  T* result, std::int64_t count);
 };
 
 struct ProductShape {

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include <lockstep/core/error.hpp>
 #include "backend/cuda/cuda_elementwise.hpp"
@@ -72,14 +73,16 @@ void DeviceState::check_status() {
   const std::lock_guard lock(status_mutex_);
   if (status_ == nullptr) return;
   auto& copy = *reinterpret_cast<std::int32_t*>(status_copy_.data());
-  if (copy == 0) return;
-  copy = 0;
+  const std::int32_t found = std::exchange(copy, 0);
+  if (found == 0) return;
   check(cudaMemsetAsync(status_, 0, sizeof(std::int32_t), current_stream(index_)),
         "cudaMemsetAsync");
-  throw InvalidUsage(
-      "cross_entropy on cuda:" + std::to_string(index_) +
-      ": a label was out of range in an operation before this read (a device reports it late); "
-      "labels are class numbers from 0, or ignore_index");
+  std::string text;
+  for (const Problem problem :
+       {Problem::label_out_of_range, Problem::frozen_differently, Problem::other_step})
+    if ((found & static_cast<std::int32_t>(problem)) != 0)
+      text += (text.empty() ? "" : "; ") + std::string(text_of(problem));
+  throw InvalidUsage("[cuda:" + std::to_string(index_) + "] in a step before this read: " + text);
 }
 
 DeviceState& device_state(int index) {

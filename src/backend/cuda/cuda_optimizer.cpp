@@ -11,7 +11,8 @@
 #include "backend/capture.hpp"
 #include "backend/cuda/type_of.hpp"
 #include "backend/optimizer_coefficients.hpp"
-#include "kernels/optimizer.hpp"
+#include "kernels/adam.hpp"
+#include "kernels/sgd.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
 namespace {

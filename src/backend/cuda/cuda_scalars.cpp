@@ -27,6 +27,15 @@ void CudaScalars::scale(DType dtype, const double* factor, void* y, std::int64_t
   });
 }
 
+void CudaScalars::report_unequal(DType dtype, const void* word, double expected, Problem problem,
+                                 Queue queue) {
+  std::int32_t* status = device_state(index()).status();
+  launch("report_unequal", 1, queue, [&](cudaStream_t stream) {
+    return kernels::flag_unequal(type_of(dtype), word, expected, status,
+                                 static_cast<std::int32_t>(problem), stream);
+  });
+}
+
 void CudaScalars::flag_non_finite(DType dtype, const void* x, std::int64_t count,
                                   std::int32_t* flag, Queue queue) {
   launch("flag_non_finite", count, queue, [&](cudaStream_t stream) {

@@ -27,7 +27,7 @@
 // shared_memory.hpp); variables of templates may not share one with others.
 #define __shared__ static __attribute__((section("emulated_shared_" EMULATED_TEXT(__COUNTER__))))
 
-#include "emulated_device.hpp"
+#include "emulated_device.hpp"  // after the macros, which it needs
 
 template <typename... Parameters, typename... Arguments>
 inline cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config,

@@ -41,10 +41,11 @@ cudaError_t check(Copy& copy, cudaMemcpyKind kind) {
   return right ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+// From pageable memory to the device even cudaMemcpy may return before the device has the bytes.
 bool waits_for_host(const Copy& copy) {
   if (copy.to_place == Place::pageable) return true;
-  const bool between_devices = copy.to_place == Place::device && copy.from_place == Place::device;
-  return copy.blocking && !between_devices;
+  if (copy.to_place == Place::pinned) return copy.blocking;
+  return copy.blocking && copy.from_place == Place::pinned;
 }
 
 cudaError_t wait_for(cudaStream_t handle) {

@@ -136,14 +136,13 @@ std::optional<int> count_call(const char* name) {
   State& all = state();
   const Lock lock(all.mutex);
   ++all.calls[name];
-  for (auto failure = all.failures.begin(); failure != all.failures.end(); ++failure) {
-    if (!failure->name.empty() && failure->name != name) continue;
-    if (--failure->calls_left > 0) continue;
-    const int error = failure->error;
-    all.failures.erase(failure);
-    return error;
+  std::optional<int> error;
+  for (Failure& failure : all.failures) {
+    if (!failure.name.empty() && failure.name != name) continue;
+    if (--failure.calls_left == 0) error = failure.error;
   }
-  return std::nullopt;
+  std::erase_if(all.failures, [](const Failure& failure) { return failure.calls_left <= 0; });
+  return error;
 }
 
 void count_live(const char* kind, int change) {

@@ -103,7 +103,8 @@ struct Plus {
     return static_cast<S>(a + b);
   }
 };
-// In both, a NaN on either side wins, and of equals the first.
+// In both, a NaN on either side wins, and of equals the first. Integers are compared as what they
+// are, not as the unsigned ones of sums.
 struct Smaller {
   template <class S>
   [[gnu::always_inline]] static S apply(S a, S b) {
@@ -119,10 +120,9 @@ struct Larger {
 
 /// In blocks that stay in the first-level cache; the result is written when a block is complete, so
 /// it may be one of the sources.
-template <class Operation, class T>
+template <class Operation, class T, class Sum = typename SumOf<T>::Type>
 void fold(const void* const* sources, int source_count, void* result, std::int64_t begin,
           std::int64_t end) {
-  using Sum = typename SumOf<T>::Type;
   constexpr std::int64_t kBlock = 512;
   for (std::int64_t first = begin; first < end; first += kBlock) {
     const std::int64_t count = end - first < kBlock ? end - first : kBlock;
@@ -153,10 +153,10 @@ const ConversionKernels kConversion = {
      LOCKSTEP_CASTS_FROM(std::int32_t), LOCKSTEP_CASTS_FROM(std::uint8_t)},
     {fold<Plus, float>, fold<Plus, double>, fold<Plus, Bfloat16>, fold<Plus, Float16>,
      fold<Plus, std::int64_t>, fold<Plus, std::int32_t>, fold<Plus, std::uint8_t>},
-    {fold<Smaller, float>, fold<Smaller, double>, nullptr, nullptr, fold<Smaller, std::int64_t>,
-     fold<Smaller, std::int32_t>, nullptr},
-    {fold<Larger, float>, fold<Larger, double>, nullptr, nullptr, fold<Larger, std::int64_t>,
-     fold<Larger, std::int32_t>, nullptr},
+    {fold<Smaller, float>, fold<Smaller, double>, nullptr, nullptr,
+     fold<Smaller, std::int64_t, std::int64_t>, fold<Smaller, std::int32_t, std::int32_t>, nullptr},
+    {fold<Larger, float>, fold<Larger, double>, nullptr, nullptr,
+     fold<Larger, std::int64_t, std::int64_t>, fold<Larger, std::int32_t, std::int32_t>, nullptr},
 };
 
 }  // namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT

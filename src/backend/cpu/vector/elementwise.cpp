@@ -1,5 +1,6 @@
 // Elementwise arithmetic.
 #include "backend/cpu/vector/tables.hpp"
+#include "core/portable_math.hpp"
 
 namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT {
 namespace {
@@ -84,6 +85,19 @@ void scaled_difference(const T* a, const T* b, T factor, T* result, std::int64_t
   for (std::int64_t i = 0; i < count; ++i) result[i] = factor * (a[i] - b[i]);
 }
 
+template <class T>
+void gelu_tanh(const T* x, T* result, std::int64_t count) {
+  LOCKSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i) result[i] = portable::gelu_tanh(x[i]);
+}
+
+template <class T>
+void gelu_tanh_backward(const T* x, const T* gradient, T* result, std::int64_t count) {
+  LOCKSTEP_INDEPENDENT
+  for (std::int64_t i = 0; i < count; ++i)
+    result[i] = portable::gelu_tanh_slope(x[i]) * gradient[i];
+}
+
 }  // namespace
 
 const ElementwiseKernels<float> kElementwise32 = {
@@ -93,7 +107,9 @@ const ElementwiseKernels<float> kElementwise32 = {
     scale<float>,
     relu<float>,
     relu_backward<float>,
-    scaled_difference<float>};
+    scaled_difference<float>,
+    gelu_tanh<float>,
+    gelu_tanh_backward<float>};
 const ElementwiseKernels<double> kElementwise64 = {
     {binary<Add, double>, binary<Sub, double>, binary<Mul, double>},
     affine<double>,
@@ -101,6 +117,8 @@ const ElementwiseKernels<double> kElementwise64 = {
     scale<double>,
     relu<double>,
     relu_backward<double>,
-    scaled_difference<double>};
+    scaled_difference<double>,
+    gelu_tanh<double>,
+    gelu_tanh_backward<double>};
 
 }  // namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT

@@ -97,23 +97,48 @@ void normal(const RandomPlace& place, T* result, std::int64_t count) {
   }
 }
 
+/// 1 for each word below the threshold, else 0.
+template <class T>
+[[gnu::always_inline]] inline void mask_of(const Batch& batch, std::uint64_t threshold, T* mask) {
+  for (std::int64_t i = 0; i < kBatch; ++i)
+    for (int word = 0; word < 4; ++word)
+      mask[4 * i + word] = batch.words[word][i] < threshold ? T{1} : T{0};
+}
+
 template <class T>
 void bernoulli(const RandomPlace& place, std::uint64_t threshold, T* result, std::int64_t count) {
   for (std::int64_t begin = 0; begin < count; begin += 4 * kBatch) {
     Batch batch;
     T values[4 * kBatch];
     fill_batch(place, begin / 4, batch);
-    for (std::int64_t i = 0; i < kBatch; ++i)
-      for (int word = 0; word < 4; ++word)
-        values[4 * i + word] = batch.words[word][i] < threshold ? T{1} : T{0};
+    mask_of(batch, threshold, values);
     const std::int64_t left = count - begin < 4 * kBatch ? count - begin : 4 * kBatch;
     for (std::int64_t i = 0; i < left; ++i) result[begin + i] = values[i];
   }
 }
 
+template <class T>
+void dropout(const RandomPlace& place, std::uint64_t threshold, T factor, const T* x, T* result,
+             std::int64_t count) {
+  for (std::int64_t begin = 0; begin < count; begin += 4 * kBatch) {
+    Batch batch;
+    T mask[4 * kBatch];
+    fill_batch(place, begin / 4, batch);
+    mask_of(batch, threshold, mask);
+    const std::int64_t left = count - begin < 4 * kBatch ? count - begin : 4 * kBatch;
+    LOCKSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < left; ++i) {
+      const T kept = x[begin + i] * factor;
+      result[begin + i] = mask[i] != 0 ? kept : T{0};
+    }
+  }
+}
+
 }  // namespace
 
-const RandomKernels<float> kRandom32 = {uniform<float>, normal<float>, bernoulli<float>};
-const RandomKernels<double> kRandom64 = {uniform<double>, normal<double>, bernoulli<double>};
+const RandomKernels<float> kRandom32 = {uniform<float>, normal<float>, bernoulli<float>,
+                                        dropout<float>};
+const RandomKernels<double> kRandom64 = {uniform<double>, normal<double>, bernoulli<double>,
+                                         dropout<double>};
 
 }  // namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT
