@@ -34,6 +34,22 @@ bool is_refusal(ncclResult_t result) noexcept { return result == ncclInvalidArgu
 
 }  // namespace
 
+/// While it lives, errors that NCCL reports are told of this flight, if none is ahead of it.
+class Link::Launching {
+ public:
+  Launching(Link& link, const std::string& place) : link_(link) { set(place); }
+  ~Launching() { set({}); }
+  Launching(const Launching&) = delete;
+  Launching& operator=(const Launching&) = delete;
+
+ private:
+  void set(const std::string& place) {
+    const Lock lock(link_.mutex_);
+    link_.launching_place_ = place;
+  }
+  Link& link_;
+};
+
 void Launcher::run(const std::function<ncclResult_t(ncclComm_t)>& call) { link_.call(call); }
 
 void Launcher::run_group(const std::function<ncclResult_t(ncclComm_t)>& calls) {
@@ -120,12 +136,14 @@ void Link::settle(Lock& lock, ncclResult_t result) {
 void Link::call(const std::function<ncclResult_t(ncclComm_t)>& call) {
   Lock lock(mutex_);
   if (failure_) throw CommunicationError(*failure_);
+  if (communicator_ == nullptr) throw NcclFailed{ncclInvalidUsage, "the communicator is closed"};
   settle(lock, call(communicator_));
 }
 
 void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
                   const std::function<void(Launcher&)>& enqueue) {
   const std::lock_guard launching(launching_);
+  const Launching named(*this, flight->place);
   const DeviceGuard guard(identity_.device);
   const cudaStream_t stream = stream_->handle();
   try {
@@ -167,7 +185,9 @@ void Link::check_errors() {
   const ncclResult_t asked = ncclCommGetAsyncError(communicator_, &state);
   if (asked != ncclSuccess) state = asked;
   if (state == ncclSuccess || state == ncclInProgress) return;
-  const std::string what = flights_.empty() ? "between collectives" + who() : flights_[0]->place;
+  const std::string what = !flights_.empty()           ? flights_[0]->place
+                           : !launching_place_.empty() ? launching_place_
+                                                       : "between collectives" + who();
   fail(what + ": " + to_string(failed(state, communicator_)), state);
 }
 

@@ -98,6 +98,7 @@ class Link {
   const Identity& identity() const noexcept { return identity_; }
 
  private:
+  class Launching;
   friend class Launcher;
   using Lock = std::unique_lock<std::mutex>;
 
@@ -121,6 +122,7 @@ class Link {
   bool closing_ = false;
   std::optional<CommunicationError> failure_;
   std::vector<std::shared_ptr<Flight>> flights_;  // in flight, in order
+  std::string launching_place_;                   // of the flight that is being launched
   std::vector<std::shared_ptr<Flight>> stopped_;  // aborted, perhaps not at their end yet
   std::vector<std::vector<Tensor>> kept_;         // of finished ones
   std::map<void*, void*> registered_;             // memory and NCCL's handle

@@ -39,18 +39,23 @@ class FlightTask final : public Task {
 class NcclWork final : public WorkState {
  public:
   NcclWork(std::shared_ptr<Link> link, std::shared_ptr<Flight> flight,
-           std::shared_ptr<WorkState> followed)
-      : link_(std::move(link)), flight_(std::move(flight)), followed_(std::move(followed)) {}
+           std::shared_ptr<WorkState> followed, std::shared_ptr<Followers> followers)
+      : link_(std::move(link)),
+        flight_(std::move(flight)),
+        followed_(std::move(followed)),
+        followers_(std::move(followers)) {}
 
   void wait() override {
     const Device device = Device::cuda(link_->identity().device);
     const auto compute = static_cast<cudaStream_t>(backend::current_queue(device).stream);
-    if (!link_->order(*flight_, compute)) followed_->wait();  // which throws
+    if (!link_->order(*flight_, compute))
+      telling(*followers_, [&] { followed_->wait(); });  // which throws
     link_->release_kept();
   }
 
   bool done() override {
-    const bool done = followed_->done();
+    bool done = false;
+    telling(*followers_, [&] { done = followed_->done(); });
     link_->release_kept();
     return done;
   }
@@ -59,6 +64,7 @@ class NcclWork final : public WorkState {
   std::shared_ptr<Link> link_;
   std::shared_ptr<Flight> flight_;
   std::shared_ptr<WorkState> followed_;
+  std::shared_ptr<Followers> followers_;
 };
 
 Call make_call(Verb verb, const Span& span) {
@@ -106,36 +112,6 @@ ncclUniqueId share_id(CommunicatorBackend& host) {
 
 }  // namespace
 
-void Followers::add(std::shared_ptr<Flight> flight, std::shared_ptr<WorkState> followed) {
-  const std::lock_guard lock(mutex_);
-  drop_finished();
-  followers_.push_back({std::move(flight), std::move(followed), std::this_thread::get_id()});
-}
-
-void Followers::drop_finished() {
-  while (!followers_.empty() && link_->landed(*followers_.front().flight)) followers_.pop_front();
-}
-
-void Followers::check() {
-  Follower oldest;
-  {
-    const std::lock_guard lock(mutex_);
-    drop_finished();
-    if (followers_.empty()) return;
-    oldest = followers_.front();
-  }
-  try {
-    if (oldest.thread == std::this_thread::get_id())
-      (void)oldest.followed->done();
-    else
-      link_->require_alive();
-  } catch (const CommunicationError&) {
-    const std::lock_guard lock(mutex_);
-    followers_.clear();
-    throw;
-  }
-}
-
 NcclCommunicator::NcclCommunicator(const PlaneContext& context)
     : context_(context), rank_(context.host->rank()), size_(context.host->size()) {
   const ncclUniqueId id = share_id(*context.host);
@@ -169,14 +145,17 @@ CommunicatorBackend::WorkPointer NcclCommunicator::launch(const Call& call, Keep
   const auto compute = static_cast<cudaStream_t>(backend::current_queue(context_.device).stream);
   auto flight = std::make_shared<Flight>(place(call), std::move(keep));
   // Counted before it is launched: a rank that says that it waits for this one must be understood.
-  auto followed = context_.host->follow(call, std::make_shared<FlightTask>(link_, flight));
-  link_->launch(flight, compute, [&](Launcher& launcher) {
-    if (call.count > 0) enqueue(launcher);
+  std::shared_ptr<WorkState> followed;
+  telling(*followers_, [&] {
+    followed = context_.host->follow(call, std::make_shared<FlightTask>(link_, flight));
+    link_->launch(flight, compute, [&](Launcher& launcher) {
+      if (call.count > 0) enqueue(launcher);
+    });
+    (void)followed->done();  // throws what went wrong, and tells the others
   });
-  (void)followed->done();  // throws what went wrong, and tells the others
   followers_->add(flight, followed);
   wake_monitor();
-  return std::make_shared<NcclWork>(link_, std::move(flight), std::move(followed));
+  return std::make_shared<NcclWork>(link_, std::move(flight), std::move(followed), followers_);
 }
 
 // Two ranks have one order of a sum. NCCL's minimum and maximum let a NaN go.

@@ -1,40 +1,14 @@
 // The data plane for one CUDA device over NCCL.
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <mutex>
-#include <thread>
 
 #include "comm/call.hpp"
 #include "comm/device_plane.hpp"
+#include "comm/nccl/followers.hpp"
 #include "comm/nccl/link.hpp"
 
 namespace lockstep::inline v0::detail::nccl {
-
-/// What was launched and is not known to be complete, for those who wait on the host for a queue
-/// that may be behind it.
-class Followers {
- public:
-  explicit Followers(std::shared_ptr<Link> link) : link_(std::move(link)) {}
-  void add(std::shared_ptr<Flight> flight, std::shared_ptr<WorkState> followed);
-  /// On any thread. Moves the oldest one along, which reads what other ranks say, where this
-  /// thread is the one that launched it: another may not be allowed to call MPI. @throws
-  /// CommunicationError, once for each failure
-  void check();
-
- private:
-  struct Follower {
-    std::shared_ptr<Flight> flight;
-    std::shared_ptr<WorkState> followed;
-    std::thread::id thread;
-  };
-  void drop_finished();
-
-  std::shared_ptr<Link> link_;
-  std::mutex mutex_;
-  std::deque<Follower> followers_;
-};
 
 class NcclCommunicator final : public DevicePlane {
  public:

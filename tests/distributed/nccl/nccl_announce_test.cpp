@@ -1,6 +1,8 @@
 // A rank that says that it will not go on ends what the others wait for on their GPUs.
 #include <catch2/catch.hpp>
 
+#include <mpi.h>
+
 #include <lockstep/core/error.hpp>
 
 #include "device_values.hpp"
@@ -14,6 +16,7 @@ TEST_CASE("a rank that announces its failure ends the wait of the others for its
   if (ranks.rank() == ranks.size() - 1) {
     ranks.announce_failure("no more data");
     REQUIRE_THROWS_AS(ranks.all_reduce(values), ls::CommunicationError);
+    MPI_Barrier(MPI_COMM_WORLD);  // its program must not end before the others have read that
     return;
   }
   try {
@@ -28,4 +31,5 @@ TEST_CASE("a rank that announces its failure ends the wait of the others for its
     REQUIRE(error.rank() == ranks.size() - 1);
   }
   REQUIRE_THROWS_AS(ranks.all_reduce(values), ls::CommunicationError);
+  MPI_Barrier(MPI_COMM_WORLD);
 }

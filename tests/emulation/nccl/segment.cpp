@@ -35,7 +35,8 @@ std::size_t Ring::take(void* bytes, std::size_t count) {
 }
 
 Segment::Segment(const std::string& name, int size, int rank, const std::string& uuid)
-    : size_(size),
+    : name_(name),
+      size_(size),
       byte_count_(sizeof(Shared) + sizeof(Ring) * static_cast<std::size_t>(size * size)) {
   const auto fail = [](const char* call) {
     throw std::system_error(errno, std::generic_category(), call);
@@ -53,7 +54,10 @@ Segment::Segment(const std::string& name, int size, int rank, const std::string&
   if (++shared_->joined == size) shm_unlink(name.c_str());
 }
 
-Segment::~Segment() { munmap(shared_, byte_count_); }
+Segment::~Segment() {
+  if (!complete()) shm_unlink(name_.c_str());  // nobody else will
+  munmap(shared_, byte_count_);
+}
 
 std::pair<int, int> Segment::duplicates() const {
   for (int a = 0; a < size_; ++a)

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace emulation::nccl {
 
@@ -51,6 +52,7 @@ class Segment {
   std::pair<int, int> duplicates() const;
 
  private:
+  std::string name_;
   int size_;
   std::size_t byte_count_;
   Shared* shared_;
