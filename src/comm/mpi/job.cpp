@@ -12,6 +12,7 @@
 #include <lockstep/core/error.hpp>
 #include "comm/mpi/environment.hpp"
 #include "comm/mpi/mpi_call.hpp"
+#include "comm/mpi/world_errors.hpp"
 #include "comm/report.hpp"
 #include "comm/settings.hpp"
 
@@ -74,7 +75,10 @@ class MpiJob final : public Job {
  public:
   MpiJob(int& argc, char**& argv) : owns_mpi_(!is_initialized()) {
     int level = MPI_THREAD_SINGLE;
-    if (owns_mpi_) MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    if (owns_mpi_) {
+      MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+      return_own_errors();
+    }
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "comm/mpi/world_errors.hpp"
+
 namespace lockstep::inline v0::detail::mpi {
 
 void Requests::send(const void* data, int count, MPI_Datatype type, int peer, Channel channel,
@@ -36,6 +38,7 @@ int Requests::test_some() {
   indices_.resize(requests_.size());
   statuses_.resize(requests_.size());
   int count = 0;
+  const OwnCalls own_calls;
   int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
                           indices_.data(), statuses_.data());
   if (code == MPI_ERR_IN_STATUS)
@@ -61,6 +64,7 @@ int Requests::test_some() {
 
 bool Requests::abandon() noexcept {
   bool nothing_stays = true;
+  const OwnCalls own_calls;
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] == MPI_REQUEST_NULL) continue;
     if (notes_[i].receive) MPI_Cancel(&requests_[i]);
