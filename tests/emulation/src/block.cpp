@@ -1,5 +1,6 @@
 #include "emulation/src/block.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -33,6 +34,11 @@ struct Thread {
   std::uint64_t result = 0;
 };
 
+struct Warp {  // sets of lanes
+  unsigned waiting = 0;
+  unsigned ended = 0;
+};
+
 // One block at a time. A fiber runs one thread after the other, and another fiber goes on only
 // where a thread has to wait for others.
 class Block {
@@ -54,7 +60,7 @@ class Block {
   void pause(At at);
   void thread_ended();
   void release_block_if_complete();
-  void release_warp_if_complete(unsigned index);
+  void release_group_if_complete(unsigned warp, unsigned mask);
   void finish_exchange(unsigned first_lane, unsigned lanes);
   [[noreturn]] void report_deadlock() const;
 
@@ -71,6 +77,7 @@ class Block {
   bool had_barrier_ = false;
   Random random_;
   std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
   std::vector<unsigned> ready_;  // threads that may go on
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
@@ -92,6 +99,7 @@ void Block::run(dim3 grid, dim3 block, const std::function<void()>& body) {
   body_ = &body;
   count_ = block.x * block.y * block.z;
   threads_.assign(count_, Thread{});
+  warps_.assign((count_ + kWarp - 1) / kWarp, Warp{});
   had_barrier_ = true;  // whatever ran before
   for (unsigned z = 0; z < grid.z; ++z) {
     for (unsigned y = 0; y < grid.y; ++y) {
@@ -178,14 +186,24 @@ void Block::thread_ended() {
   threads_[current_].at = At::end;
   ++ended_;
   release_block_if_complete();
-  release_warp_if_complete(current_);
+  Warp& warp = warps_[current_ / kWarp];
+  warp.ended |= 1u << current_ % kWarp;
+  for (unsigned lane = 0; lane < kWarp && warp.waiting != 0; ++lane) {
+    if ((warp.waiting >> lane & 1u) == 0) continue;
+    release_group_if_complete(current_ / kWarp, threads_[current_ / kWarp * kWarp + lane].mask);
+  }
 }
 
 // Until the first barrier of a block, what its threads do is not written down.
 void Block::note_first_barrier() {
   had_barrier_ = true;
   for (Thread& thread : threads_) thread = Thread{};
-  for (unsigned i = 0; i + 1 < started_; ++i) threads_[nth(i)].at = At::end;
+  for (Warp& warp : warps_) warp = Warp{};
+  for (unsigned i = 0; i + 1 < started_; ++i) {
+    const unsigned index = nth(i);
+    threads_[index].at = At::end;
+    warps_[index / kWarp].ended |= 1u << index % kWarp;
+  }
 }
 
 void Block::pause(At at) {
@@ -195,7 +213,12 @@ void Block::pause(At at) {
   thread.at = at;
   thread.fiber = running_;
   // Where this thread is the last to arrive, it is ready itself when it pauses.
-  at == At::block_barrier ? release_block_if_complete() : release_warp_if_complete(index);
+  if (at == At::block_barrier) {
+    release_block_if_complete();
+  } else {
+    warps_[index / kWarp].waiting |= 1u << index % kWarp;
+    release_group_if_complete(index / kWarp, thread.mask);
+  }
   thread.fiber->pause();
 }
 
@@ -226,21 +249,17 @@ std::uint64_t Block::exchange(unsigned mask, std::uint64_t value, int source) {
 }
 
 // Lanes wait together if they named the same mask; those of it that ended are not waited for.
-void Block::release_warp_if_complete(unsigned index) {
-  const unsigned first_lane = index / kWarp * kWarp;
-  for (unsigned asking = first_lane; asking < first_lane + kWarp && asking < count_; ++asking) {
-    if (threads_[asking].at != At::warp_barrier) continue;
-    const unsigned mask = threads_[asking].mask;
-    unsigned lanes = 0;
-    bool complete = true;
-    for (unsigned lane = 0; lane < kWarp && first_lane + lane < count_; ++lane) {
-      const Thread& thread = threads_[first_lane + lane];
-      if ((mask >> lane & 1u) == 0 || thread.at == At::end) continue;
-      complete = complete && thread.at == At::warp_barrier && thread.mask == mask;
-      lanes |= 1u << lane;
-    }
-    if (complete) finish_exchange(first_lane, lanes);
+void Block::release_group_if_complete(unsigned warp, unsigned mask) {
+  const unsigned first_lane = warp * kWarp;
+  const unsigned size = std::min(kWarp, count_ - first_lane);
+  const unsigned existing = size == kWarp ? ~0u : (1u << size) - 1;
+  const unsigned lanes = mask & existing & ~warps_[warp].ended;
+  if (lanes == 0 || (lanes & ~warps_[warp].waiting) != 0) return;
+  for (unsigned lane = 0; lane < size; ++lane) {
+    if ((lanes >> lane & 1u) != 0 && threads_[first_lane + lane].mask != mask) return;
   }
+  warps_[warp].waiting &= ~lanes;
+  finish_exchange(first_lane, lanes);
 }
 
 void Block::finish_exchange(unsigned first_lane, unsigned lanes) {

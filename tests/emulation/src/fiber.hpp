@@ -36,8 +36,8 @@ class Fiber {
   StackBounds stack_;
   StackBounds outside_stack_;
   void* fake_stack_ = nullptr;
-  void* tsan_fiber_ = nullptr;
-  void* tsan_outside_ = nullptr;
+  [[maybe_unused]] void* tsan_fiber_ = nullptr;
+  [[maybe_unused]] void* tsan_outside_ = nullptr;
 };
 
 }  // namespace emulation

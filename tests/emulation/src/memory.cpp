@@ -33,6 +33,7 @@ struct Memory {
   // Freed blocks stay for a while, so that who reads them finds no sensible number.
   std::deque<std::pair<unsigned char*, std::size_t>> quarantine;
   std::size_t quarantined = 0;
+  bool open = false;
 };
 
 Memory& memory() {
@@ -118,8 +119,8 @@ cudaError_t allocate_device(void** pointer, std::size_t byte_count, int device) 
   if (block == nullptr) return cudaErrorMemoryAllocation;
   std::memset(block, kGuard, whole);
   std::memset(block + kGuardBytes, kPoison, byte_count);
-  forbid_access(block, kGuardBytes);
-  forbid_access(block + kGuardBytes + byte_count, whole - kGuardBytes - byte_count);
+  forbid_access(block, whole);
+  if (all.open) allow_access(block + kGuardBytes, byte_count);
   all.device[address(block + kGuardBytes)] = {block, byte_count, device, false};
   all.used[device] += byte_count;
   ++state().counters.allocations;
@@ -143,6 +144,22 @@ bool free_device(void* pointer) {
   }
   release(allocation);
   return true;
+}
+
+void open_device_memory() {
+  if (!kAddressSanitizer) return;
+  memory().open = true;
+  for (auto& [begin, allocation] : memory().device) {
+    allow_access(reinterpret_cast<void*>(begin), allocation.byte_count);
+  }
+}
+
+void close_device_memory() {
+  if (!kAddressSanitizer) return;
+  memory().open = false;
+  for (auto& [begin, allocation] : memory().device) {
+    forbid_access(reinterpret_cast<void*>(begin), allocation.byte_count);
+  }
 }
 
 std::size_t allocated_bytes(int device) { return memory().used[device]; }

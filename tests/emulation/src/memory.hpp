@@ -27,6 +27,9 @@ bool fits(const void* pointer, std::size_t byte_count);
 cudaError_t allocate_device(void** pointer, std::size_t byte_count, int device);
 // False if it is no allocation. Looks at the guard zones; a write there poisons the context.
 bool free_device(void* pointer);
+// Under the address sanitizer the host may touch device memory only between these two.
+void open_device_memory();
+void close_device_memory();
 std::size_t allocated_bytes(int device);
 std::int64_t allocation_count();
 

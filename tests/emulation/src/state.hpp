@@ -20,7 +20,8 @@ class Random {
  public:
   explicit Random(std::uint64_t seed = 0) : state_(seed) {}
   std::uint64_t next();
-  std::uint64_t below(std::uint64_t bound) { return bound == 0 ? 0 : next() % bound; }
+  // Of the numbers from 0 on, one less than the bound; 0 if there is none. Bounds are below 2^32.
+  std::uint64_t below(std::uint64_t bound) { return (next() >> 32) * bound >> 32; }
 
  private:
   std::uint64_t state_;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "emulation/src/graph.hpp"
+#include "emulation/src/memory.hpp"
 #include "emulation/src/schedule.hpp"
 
 namespace emulation {
@@ -83,9 +84,14 @@ bool work_left() {
 }
 
 Schedule::Result advance(Schedule& schedule, std::uint64_t limit) {
+  {
+    const Lock lock(state().mutex);
+    open_device_memory();
+  }
   const Schedule::Result result = schedule.advance(limit);
   streams().last_advance = now();
   const Lock lock(state().mutex);
+  close_device_memory();
   forget_finished();
   if (!work_left()) streams().peers_pending = false;
   return result;

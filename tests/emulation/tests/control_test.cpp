@@ -49,11 +49,8 @@ TEST_CASE("devices are counted, chosen and told apart") {
   int device = -1;
   check(cudaGetDevice(&device));
   CHECK(device == 2);
-  std::thread([] {
-    int other = -1;
-    check(cudaGetDevice(&other));
-    CHECK(other == 0);
-  }).join();
+  std::thread([&] { check(cudaGetDevice(&device)); }).join();
+  CHECK(device == 0);
   cudaDeviceProp first{};
   cudaDeviceProp second{};
   check(cudaGetDeviceProperties(&first, 0));

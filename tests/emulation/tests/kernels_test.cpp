@@ -8,6 +8,7 @@
 #include <set>
 
 #include "emulation/tests/device.hpp"
+#include "emulation/tests/scale.hpp"
 
 using emulated_test::Buffer;
 using emulated_test::check;
@@ -222,6 +223,17 @@ TEST_CASE("what cannot be launched is refused") {
   CHECK(cudaLaunchKernelEx(&config, coordinates, nullptr) == cudaErrorInvalidConfiguration);
   CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
   CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("a kernel of a .cu file runs") {
+  emulation::reset();
+  Stream stream;
+  Buffer<float> values(counting<float>(1000));
+  check(emulated_test::scale(values.data(), 2.0f, 999, stream));
+  const std::vector<float> got = values.values(stream);
+  CHECK(got.front() == 2.0f);
+  CHECK(got[998] == 2 * 999.0f);
+  CHECK(got[999] == 1000.0f);
 }
 
 TEST_CASE("16-bit numbers are rounded once, to nearest even") {

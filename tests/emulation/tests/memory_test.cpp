@@ -166,3 +166,16 @@ TEST_CASE("freeing waits for the device") {
   CHECK(emulation::counters().device_synchronizations == 1);
   CHECK(emulation::counters().kernel_runs == 2);
 }
+
+#ifdef EMULATED_ASAN
+TEST_CASE("the host may not touch device memory") {
+  emulation::reset();
+  Stream stream;
+  Buffer<int> device(std::vector<int>(kCount, 5));
+  CHECK(__asan_region_is_poisoned(device.data(), kBytes) == device.data());
+  launch(write_at, 1, 1, stream, device.data(), 0);
+  stream.synchronize();
+  CHECK(__asan_address_is_poisoned(device.data() + kCount - 1));
+  CHECK(device.values(stream).front() == 7);
+}
+#endif

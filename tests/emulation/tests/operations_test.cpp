@@ -54,6 +54,7 @@ TEST_CASE("two operations on two streams of one thread meet, whichever is waited
     (seed % 2 == 0 ? first : second).synchronize();
     CHECK(a == 1);
     CHECK(b == 1);
+    check(cudaDeviceSynchronize());  // the operations refer to the flags
   }
 }
 
