@@ -1,5 +1,7 @@
 #include "comm/device_communicator.hpp"
 
+#include <cstring>
+
 #include <lockstep/core/error.hpp>
 #include "comm/call.hpp"
 #include "comm/device_choice.hpp"
@@ -10,9 +12,9 @@ DeviceCommunicator::~DeviceCommunicator() {
   const std::lock_guard lock(family_->mutex);
   if (family_->closed) return;
   for (auto& [index, plane] : planes_) {
-    if (!plane) continue;
+    if (!plane || plane->id() == 0) continue;
     plane->park();
-    family_->parked.push_back(std::move(plane));
+    family_->parked.push_back({std::move(plane), size()});
   }
 }
 
@@ -35,11 +37,39 @@ CommunicatorBackend::WorkPointer DeviceCommunicator::follow(const Call& call,
   return host_->follow(call, std::move(task));
 }
 
+void DeviceCommunicator::end_parked() {
+  std::string ids;
+  {
+    const std::lock_guard lock(family_->mutex);
+    for (const auto& parked : family_->parked) {
+      const std::uint64_t id = parked.plane->id();
+      if (parked.plane->idle()) ids.append(reinterpret_cast<const char*>(&id), sizeof id);
+    }
+  }
+  std::map<std::uint64_t, int> holders;
+  for (const std::string& list : host_->gather_bytes(ids))
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= list.size();
+         at += sizeof(std::uint64_t)) {
+      std::uint64_t id = 0;
+      std::memcpy(&id, list.data() + at, sizeof id);
+      ++holders[id];
+    }
+  std::vector<std::shared_ptr<DevicePlane>> ended;  // released without the lock
+  const std::lock_guard lock(family_->mutex);
+  std::erase_if(family_->parked, [&](DeviceFamily::Parked& parked) {
+    const auto found = holders.find(parked.plane->id());
+    if (found == holders.end() || found->second != parked.size) return false;
+    ended.push_back(std::move(parked.plane));
+    return true;
+  });
+}
+
 DataPlane& DeviceCommunicator::plane(Device device) {
   if (device.kind == DeviceKind::cpu) return *host_;
   const std::lock_guard lock(mutex_);
   auto& plane = planes_[device.index];
   if (plane) return *plane;
+  end_parked();
   const bool shared = compare_devices(*host_, device, family_->share_device).any_shared();
   plane =
       shared ? make_staged_communicator(context(device)) : make_nccl_communicator(context(device));

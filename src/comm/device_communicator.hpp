@@ -18,8 +18,13 @@ struct DeviceFamily {
   std::mutex mutex;
   std::vector<std::weak_ptr<DevicePlane>> planes;
   // Of communicators whose last handle is gone: another rank may still receive from this one, so
-  // they stay until close(), or until the job has ended.
-  std::vector<std::shared_ptr<DevicePlane>> parked;
+  // they stay until the ranks meet again and all are done with it, until close(), or until the job
+  // has ended.
+  struct Parked {
+    std::shared_ptr<DevicePlane> plane;
+    int size = 1;  // ranks
+  };
+  std::vector<Parked> parked;
   bool closed = false;
 };
 
@@ -80,6 +85,8 @@ class DeviceCommunicator final : public CommunicatorBackend {
 
   std::shared_ptr<CommunicatorBackend> wrap(std::shared_ptr<CommunicatorBackend> host) const;
   PlaneContext context(Device device) const { return {host_, device, family_->step, timeout_ms_}; }
+  /// Collective. Ends what all its ranks have parked.
+  void end_parked();
   /// For a collective: makes it where there is none.
   DataPlane& plane(Device device);
   DataPlane& message_plane(Device device);

@@ -102,10 +102,13 @@ class Link {
   friend class Launcher;
   using Lock = std::unique_lock<std::mutex>;
 
+  bool enqueue_between_events(Flight& flight, cudaStream_t compute,
+                              const std::function<void(Launcher&)>& enqueue);
   void settle(Lock& lock, ncclResult_t result);
   void call(const std::function<ncclResult_t(ncclComm_t)>& call);
   // These need the lock.
   void fail(std::string text, int code) noexcept;
+  void stop(const std::shared_ptr<Flight>& flight);
   void check_errors();
   void land(Flight& flight);
   bool event_passed(const Flight& flight, const Event& event);

@@ -1,6 +1,8 @@
 #include "comm/nccl/nccl_communicator.hpp"
 
 #include <cstring>
+#include <functional>
+#include <string_view>
 
 #include <lockstep/core/create.hpp>
 #include "backend/backend.hpp"
@@ -115,6 +117,7 @@ ncclUniqueId share_id(CommunicatorBackend& host) {
 NcclCommunicator::NcclCommunicator(const PlaneContext& context)
     : context_(context), rank_(context.host->rank()), size_(context.host->size()) {
   const ncclUniqueId id = share_id(*context.host);
+  id_ = std::hash<std::string_view>{}({id.internal, sizeof id.internal}) | 1U;  // never 0
   link_ = std::make_shared<Link>(Link::Identity{context.device.index, rank_, size_}, id,
                                  context.timeout_ms);
   Call call;

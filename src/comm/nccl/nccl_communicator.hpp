@@ -32,6 +32,8 @@ class NcclCommunicator final : public DevicePlane {
     link_->register_memory(data, byte_count);
   }
   void forget_memory(void* data) noexcept override { link_->forget_memory(data); }
+  std::uint64_t id() const noexcept override { return id_; }
+  bool idle() noexcept override { return !link_->look(); }
   void park() noexcept override;
   void begin_close() override { link_->begin_close(); }
   void finish_close() override { link_->finish_close(); }
@@ -47,6 +49,7 @@ class NcclCommunicator final : public DevicePlane {
   PlaneContext context_;
   int rank_;
   int size_;
+  std::uint64_t id_ = 0;
   std::shared_ptr<Link> link_;
   std::shared_ptr<Followers> followers_;
   int watch_ = -1;
