@@ -4,10 +4,12 @@
 #include <lockstep/comm/communicator.hpp>
 #include <lockstep/comm/environment.hpp>
 #include <lockstep/comm/run.hpp>
+#include <lockstep/core/captured_step.hpp>
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/device.hpp>
 #include <lockstep/core/dtype.hpp>
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/log.hpp>
 #include <lockstep/core/module.hpp>
 #include <lockstep/core/no_grad.hpp>
 #include <lockstep/core/operations.hpp>

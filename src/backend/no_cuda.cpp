@@ -3,6 +3,7 @@
 
 #include <lockstep/core/error.hpp>
 #include "backend/backend.hpp"
+#include "backend/capture.hpp"
 
 namespace lockstep::inline v0 {
 
@@ -24,6 +25,7 @@ Queue cuda_current_queue(int index) { refuse(index); }
 ChosenQueue set_cuda_queue(int index, ChosenQueue) { refuse(index); }
 std::string cuda_missing_reason() { return "this lockstep was built without CUDA"; }
 CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
+std::unique_ptr<Recording> make_cuda_recording(int index) { refuse(index); }
 
 }  // namespace backend
 }  // namespace lockstep::inline v0

@@ -14,6 +14,8 @@ struct RandomPosition {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
   std::uint64_t offset = 0;  // in blocks of 4 words
+  /// For a captured step: more to be added to the offset, in device memory; null elsewhere.
+  const std::uint64_t* device_offset = nullptr;
 };
 
 class Random {

@@ -11,6 +11,7 @@
 #include <lockstep/core/error.hpp>
 #include <lockstep/optim/optimizer.hpp>
 
+#include "backend/capture.hpp"
 #include "core/arena.hpp"
 
 namespace lockstep::inline v0::optim {
@@ -163,6 +164,13 @@ DeviceClip clip_on_device(const ParameterList& parameters, double max_norm, Devi
   return clip;
 }
 
+/// An owner of the arena: one of its parameters is there, or it would hold no gradient.
+std::shared_ptr<Arena> keep(const Arena& arena) {
+  for (const auto& entry : arena.entries)
+    if (entry.leaf != nullptr) return entry.leaf->keep_arena;
+  return nullptr;
+}
+
 GradientNorm norm_on_device(const ParameterList& parameters, double max_norm, Device device,
                             const std::vector<Arena*>& arenas, bool clip) {
   const std::vector<Arena*> whole = whole_arenas(parameters, arenas);
@@ -171,7 +179,13 @@ GradientNorm norm_on_device(const ParameterList& parameters, double max_norm, De
     for (Arena* arena : arenas) arena->settle();
   const DeviceClip result = clip_on_device(parameters, max_norm, device, single);
   if (!clip) return GradientNorm(result.norm);
-  for (Arena* arena : whole) arena->device_factor = result.factor;
+  for (Arena* arena : whole) {
+    arena->device_factor = result.factor;
+    if (lockstep::backend::Capture* capture = lockstep::backend::current_capture())
+      capture->after_each_time([arena = keep(*arena), factor = result.factor] {
+        if (arena != nullptr) arena->device_factor = factor;
+      });
+  }
   scale_others(parameters, whole, [&](Tensor& gradient) {
     backend_of(gradient).scalars.scale(
         gradient.dtype(), static_cast<const double*>(result.factor.raw_data()),

@@ -5,6 +5,7 @@
 #include <lockstep/core/error.hpp>
 #include <lockstep/parallel/data_parallel.hpp>
 
+#include "backend/capture.hpp"
 #include "parallel/agreement.hpp"
 #include "parallel/replica_state.hpp"
 
@@ -253,10 +254,14 @@ void ReplicaState::set_average_factor(std::int64_t step) {
   Tensor factor = empty(Shape{}, DType::float64, device);
   scalars.quotient(words_.dtype(), word(0), averaging_ == Averaging::sum ? ranks : 1,
                    static_cast<double*>(factor.mutable_raw_data()), queue);
-  for (const auto& arena : arenas_) {
-    arena->factor = 1;
-    arena->device_factor = factor;
-  }
+  const auto set = [arenas = arenas_, factor] {
+    for (const auto& arena : arenas) {
+      arena->factor = 1;
+      arena->device_factor = factor;
+    }
+  };
+  set();
+  if (backend::Capture* capture = backend::current_capture()) capture->after_each_time(set);
 }
 
 double ReplicaState::average_factor(std::int64_t step) const {

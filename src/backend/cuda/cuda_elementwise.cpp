@@ -8,6 +8,7 @@
 #include "kernels/cast.hpp"
 #include "kernels/fill.hpp"
 #include "kernels/fold.hpp"
+#include "kernels/gelu_tanh.hpp"
 #include "kernels/relu.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
@@ -79,6 +80,20 @@ void CudaElementwise::relu_backward(DType dtype, const void* y, const void* grad
                                     std::int64_t count, Queue queue) {
   launch("relu_backward", count, queue, [&](cudaStream_t stream) {
     return kernels::relu_backward(type_of(dtype), y, gradient, result, count, stream);
+  });
+}
+
+void CudaElementwise::gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
+                                Queue queue) {
+  launch("gelu", count, queue, [&](cudaStream_t stream) {
+    return kernels::gelu_tanh(type_of(dtype), x, result, count, stream);
+  });
+}
+
+void CudaElementwise::gelu_tanh_backward(DType dtype, const void* x, const void* gradient,
+                                         void* result, std::int64_t count, Queue queue) {
+  launch("gelu_backward", count, queue, [&](cudaStream_t stream) {
+    return kernels::gelu_tanh_backward(type_of(dtype), x, gradient, result, count, stream);
   });
 }
 

@@ -20,6 +20,10 @@ class CudaElementwise final : public Elementwise, private OnDevice {
   void relu(DType dtype, const void* x, void* result, std::int64_t count, Queue queue) override;
   void relu_backward(DType dtype, const void* y, const void* gradient, void* result,
                      std::int64_t count, Queue queue) override;
+  void gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
+                 Queue queue) override;
+  void gelu_tanh_backward(DType dtype, const void* x, const void* gradient, void* result,
+                          std::int64_t count, Queue queue) override;
   void scaled_difference(DType dtype, const void* a, const void* b, double factor, void* result,
                          std::int64_t count, Queue queue) override;
   void cast(DType from, const void* x, DType to, void* result, std::int64_t count,

@@ -33,7 +33,7 @@ void wait_for(cudaStream_t stream) {
   });
 }
 
-std::shared_ptr<CudaMemory::Pool> CudaMemory::make_pool() { return std::make_shared<Pool>(); }
+std::shared_ptr<CudaMemory::Pool> CudaMemory::make_pool() { return std::make_shared<Pool>(this); }
 
 void CudaMemory::use_pool(std::shared_ptr<Pool> pool) { current_pool = std::move(pool); }
 
@@ -56,7 +56,7 @@ void* CudaMemory::allocate(std::int64_t byte_count, Queue queue) {
   const std::int64_t size = size_class(byte_count).byte_count;
   const cudaStream_t stream = stream_of(queue);
   const std::lock_guard lock(mutex_);
-  const std::shared_ptr<Pool>& pool = current_pool != nullptr ? current_pool : common_;
+  const std::shared_ptr<Pool>& pool = captured() ? current_pool : common_;
   void* pointer = nullptr;
   auto& cached = pool->free_blocks[{stream, size}];
   if (!cached.empty()) {
@@ -69,6 +69,10 @@ void* CudaMemory::allocate(std::int64_t byte_count, Queue queue) {
   blocks_[pointer] = {size, stream, pool};
   counters_.bytes_in_use += size;
   return pointer;
+}
+
+bool CudaMemory::captured() const noexcept {
+  return current_pool != nullptr && current_pool->owner == this;
 }
 
 void* CudaMemory::take_new(std::int64_t byte_count) {
@@ -107,7 +111,7 @@ void CudaMemory::release(void* pointer, std::int64_t, Queue queue) noexcept {
     return;
   }
   // What a captured step frees is still written to by its replays.
-  Pool& pool = current_pool != nullptr ? *current_pool : *block.pool;
+  Pool& pool = captured() ? *current_pool : *block.pool;
   pool.free_blocks[{block.stream, block.byte_count}].push_back(pointer);
   counters_.bytes_in_use -= block.byte_count;
   counters_.bytes_cached += block.byte_count;

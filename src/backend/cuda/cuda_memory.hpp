@@ -51,6 +51,8 @@ class CudaMemory final : public Memory {
     std::shared_ptr<Pool> pool;
   };
 
+  /// Whether this thread captures a step on this device.
+  bool captured() const noexcept;
   void* take_new(std::int64_t byte_count);
   void free_cached(Pool& pool) noexcept;
   /// What comes on `stream` runs after what is on `other` now. False if that could not be had.
@@ -66,6 +68,8 @@ class CudaMemory final : public Memory {
 
 class CudaMemory::Pool {
  public:
+  explicit Pool(const CudaMemory* of) noexcept : owner(of) {}
+  const CudaMemory* owner;
   /// Free blocks by stream and size.
   std::map<std::pair<cudaStream_t, std::int64_t>, std::vector<void*>> free_blocks;
 };

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,21 +44,21 @@ class Table {
         Queue queue)
       : count_(std::max(segments.size(), next.most)) {
     const auto byte_count = static_cast<std::int64_t>(count_ * sizeof(Entry));
-    memory_ = std::make_shared<Scratch>(index, byte_count, queue);
     if (Capture* capture = current_capture()) {
       if (!next.make) capture->refuse("runs an optimizer that cannot be replayed");
-      capture->keep(memory_);
       const auto fill = [make = next.make, count = count_, end = segments.back().end](
                             std::byte* bytes) { write(make(), count, end, bytes); };
-      capture->upload_each_time(memory_->data(), byte_count, fill);
+      data_ = capture->upload_each_time(byte_count, fill);
       return;
     }
+    memory_.emplace(index, byte_count, queue);
+    data_ = memory_->data();
     std::vector<std::byte> bytes(static_cast<std::size_t>(byte_count));
     write(segments, count_, segments.back().end, bytes.data());
-    device_state(index).memory().copy_from_host(memory_->data(), bytes.data(), byte_count, queue);
+    device_state(index).memory().copy_from_host(data_, bytes.data(), byte_count, queue);
   }
 
-  const void* data() const noexcept { return memory_->data(); }
+  const void* data() const noexcept { return data_; }
   int count() const noexcept { return static_cast<int>(count_); }
 
  private:
@@ -74,7 +74,8 @@ class Table {
   }
 
   std::size_t count_;
-  std::shared_ptr<Scratch> memory_;
+  std::optional<Scratch> memory_;
+  void* data_ = nullptr;
 };
 
 kernels::ArenaPointers kernel_pointers(const ArenaPointers& arena) {

@@ -2,6 +2,7 @@
 
 #include "backend/capture.hpp"
 #include "backend/cuda/type_of.hpp"
+#include "kernels/dropout.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
 namespace {
@@ -36,6 +37,15 @@ void CudaRandom::bernoulli(DType dtype, const RandomPosition& position, double p
   launch("bernoulli", count, queue, [&](cudaStream_t stream) {
     return kernels::bernoulli(type_of(dtype), position_of(position), probability, result, count,
                               stream);
+  });
+}
+
+void CudaRandom::dropout(DType dtype, const RandomPosition& position, double probability,
+                         const void* x, void* result, std::int64_t count, Queue queue) {
+  if (position.device_offset == nullptr) refuse_in_capture("draws a mask");
+  launch("dropout", count, queue, [&](cudaStream_t stream) {
+    return kernels::dropout(type_of(dtype), position_of(position), position.device_offset,
+                            probability, x, result, count, stream);
   });
 }
 

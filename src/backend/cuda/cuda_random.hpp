@@ -15,6 +15,8 @@ class CudaRandom final : public Random, private OnDevice {
               Queue queue) override;
   void bernoulli(DType dtype, const RandomPosition& position, double probability, void* result,
                  std::int64_t count, Queue queue) override;
+  void dropout(DType dtype, const RandomPosition& position, double probability, const void* x,
+               void* result, std::int64_t count, Queue queue) override;
 };
 
 }  // namespace lockstep::inline v0::backend::cuda

@@ -1,0 +1,112 @@
+#include "backend/cuda/cuda_recording.hpp"
+
+#include <utility>
+
+#include <lockstep/core/error.hpp>
+#include "backend/capture_refused.hpp"
+
+namespace lockstep::inline v0::backend::cuda {
+namespace {
+
+constexpr std::int64_t kTable = 64 * 1024;  // bytes
+
+}  // namespace
+
+CudaRecording::CudaRecording(int index)
+    : device_(device_state(index)), pool_(device_.memory().make_pool()) {
+  table_ = device_.memory().allocate(kTable, {device_.stream()});
+}
+
+CudaRecording::~CudaRecording() {
+  if (capturing_) abandon();
+  try {
+    if (replayed_on_ != nullptr) wait_for(replayed_on_);
+  } catch (const Error&) {
+    return;  // the device may still write there: nobody gets that memory
+  }
+  device_.memory().release(table_, kTable, {device_.stream()});
+  kept_.clear();
+  device_.memory().dissolve(*pool_);
+}
+
+void CudaRecording::begin() {
+  const DeviceGuard guard(device_.index());
+  stream_ = current_stream(device_.index());
+  // Relaxed: this thread may still allocate, and other threads do what they do.
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+  capturing_ = true;
+  device_.memory().use_pool(pool_);
+  set_current_capture(this);
+}
+
+void CudaRecording::leave() noexcept {
+  capturing_ = false;
+  device_.memory().use_pool(nullptr);
+  set_current_capture(nullptr);
+}
+
+void CudaRecording::end() {
+  const DeviceGuard guard(device_.index());
+  leave();
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+  const Graph owned(graph);
+  if (ended != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    throw CaptureRefused(std::string("capturing a step: ") + cudaGetErrorString(ended) + " (" +
+                         cudaGetErrorName(ended) + ")");
+  }
+  cudaGraphExec_t executable = nullptr;
+  check(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  executable_ = ExecutableGraph(executable);
+}
+
+void CudaRecording::abandon() noexcept {
+  leave();
+  cudaGraph_t graph = nullptr;
+  static_cast<void>(cudaStreamEndCapture(stream_, &graph));
+  static_cast<void>(cudaGetLastError());
+  const Graph owned(graph);
+}
+
+void CudaRecording::replay() {
+  const DeviceGuard guard(device_.index());
+  const cudaStream_t stream = current_stream(device_.index());
+  if (!uploads_.empty()) {
+    PinnedPool::Block block = device_.memory().pinned().take(table_end_);
+    for (const Upload& upload : uploads_) upload.fill(block.data() + upload.begin);
+    check(cudaMemcpyAsync(table_, block.data(), static_cast<std::size_t>(table_end_),
+                          cudaMemcpyHostToDevice, stream),
+          "cudaMemcpyAsync from the host");
+    device_.memory().pinned().give_back(std::move(block), stream);
+  }
+  check(cudaGraphLaunch(executable_.get(), stream), "cudaGraphLaunch");
+  replayed_on_ = stream;
+  for (const auto& restore : restores_) restore();
+}
+
+void* CudaRecording::upload_each_time(std::int64_t byte_count,
+                                      std::function<void(std::byte*)> fill) {
+  constexpr std::int64_t kAlignment = 64;
+  const std::int64_t begin = table_end_;
+  if (begin + byte_count > kTable) refuse("changes more than 64 KiB of numbers from step to step");
+  table_end_ = (begin + byte_count + kAlignment - 1) / kAlignment * kAlignment;
+  uploads_.push_back({begin, std::move(fill)});
+  return static_cast<std::byte*>(table_) + begin;
+}
+
+void CudaRecording::after_each_time(std::function<void()> restore) {
+  restores_.push_back(std::move(restore));
+}
+
+void CudaRecording::keep(std::shared_ptr<void> object) { kept_.push_back(std::move(object)); }
+
+}  // namespace lockstep::inline v0::backend::cuda
+
+namespace lockstep::inline v0::backend {
+
+std::unique_ptr<Recording> make_cuda_recording(int index) {
+  return std::make_unique<cuda::CudaRecording>(index);
+}
+
+}  // namespace lockstep::inline v0::backend
