@@ -3,10 +3,19 @@
 #include <cstring>
 
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/log.hpp>
+#include "backend/capture.hpp"
 #include "comm/call.hpp"
-#include "comm/device_choice.hpp"
 
 namespace lockstep::inline v0::detail {
+
+void describe(DeviceFamily& family, const RankDevices& devices, int rank) {
+  if (rank != 0 || family.described.exchange(true)) return;
+  log(LogLevel::information, devices.any_shared()
+                                 ? "ranks share a GPU: they exchange through host memory"
+                                 : "GPUs exchange through " + nccl_version());
+  for (const std::string& line : devices.lines()) log(LogLevel::information, line);
+}
 
 DeviceCommunicator::~DeviceCommunicator() {
   const std::lock_guard lock(family_->mutex);
@@ -69,8 +78,12 @@ DataPlane& DeviceCommunicator::plane(Device device) {
   const std::lock_guard lock(mutex_);
   auto& plane = planes_[device.index];
   if (plane) return *plane;
+  if (backend::Capture* capture = backend::current_capture())
+    capture->refuse("makes the first collective of a communicator");
   end_parked();
-  const bool shared = compare_devices(*host_, device, family_->share_device).any_shared();
+  const RankDevices devices = compare_devices(*host_, device, family_->share_device);
+  describe(*family_, devices, rank());
+  const bool shared = devices.any_shared();
   plane =
       shared ? make_staged_communicator(context(device)) : make_nccl_communicator(context(device));
   for (const auto& [data, registration] : registrations_)

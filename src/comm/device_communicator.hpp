@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "comm/device_choice.hpp"
 #include "comm/device_plane.hpp"
 
 namespace lockstep::inline v0::detail {
@@ -26,7 +27,11 @@ struct DeviceFamily {
   };
   std::vector<Parked> parked;
   bool closed = false;
+  std::atomic<bool> described = false;  // the devices, in the log
 };
+
+/// Rank 0 says once what all ranks run on.
+void describe(DeviceFamily& family, const RankDevices& devices, int rank);
 
 class DeviceCommunicator final : public CommunicatorBackend {
  public:

@@ -10,7 +10,8 @@
 
 namespace lockstep::inline v0::detail::nccl {
 
-class NcclCommunicator final : public DevicePlane {
+class NcclCommunicator final : public DevicePlane,
+                               public std::enable_shared_from_this<NcclCommunicator> {
  public:
   /// Collective.
   explicit NcclCommunicator(const PlaneContext& context);
@@ -43,6 +44,9 @@ class NcclCommunicator final : public DevicePlane {
 
   WorkPointer launch(const Call& call, Keep keep, const Enqueue& enqueue);
   WorkPointer launch_in_rank_order(const Call& call, Span input, Span output, Keep keep);
+  /// For a graph that this thread captures: each launch of it is a collective as well.
+  void record(const Call& call, const Keep& keep);
+  void follow_replay(const Call& call);
   bool folds(const Call& call) const noexcept;
   std::string place(const Call& call) const;
 
