@@ -1,18 +1,29 @@
 #include "comm/device_communicator.hpp"
 
+#include <cstring>
+
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/log.hpp>
+#include "backend/capture.hpp"
 #include "comm/call.hpp"
-#include "comm/device_choice.hpp"
 
 namespace lockstep::inline v0::detail {
+
+void describe(DeviceFamily& family, const RankDevices& devices, int rank) {
+  if (rank != 0 || family.described.exchange(true)) return;
+  log(LogLevel::information, devices.any_shared()
+                                 ? "ranks share a GPU: they exchange through host memory"
+                                 : "GPUs exchange through " + nccl_version());
+  for (const std::string& line : devices.lines()) log(LogLevel::information, line);
+}
 
 DeviceCommunicator::~DeviceCommunicator() {
   const std::lock_guard lock(family_->mutex);
   if (family_->closed) return;
   for (auto& [index, plane] : planes_) {
-    if (!plane) continue;
+    if (!plane || plane->id() == 0) continue;
     plane->park();
-    family_->parked.push_back(std::move(plane));
+    family_->parked.push_back({std::move(plane), size()});
   }
 }
 
@@ -35,12 +46,44 @@ CommunicatorBackend::WorkPointer DeviceCommunicator::follow(const Call& call,
   return host_->follow(call, std::move(task));
 }
 
+void DeviceCommunicator::end_parked() {
+  std::string ids;
+  {
+    const std::lock_guard lock(family_->mutex);
+    for (const auto& parked : family_->parked) {
+      const std::uint64_t id = parked.plane->id();
+      if (parked.plane->idle()) ids.append(reinterpret_cast<const char*>(&id), sizeof id);
+    }
+  }
+  std::map<std::uint64_t, int> holders;
+  for (const std::string& list : host_->gather_bytes(ids))
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= list.size();
+         at += sizeof(std::uint64_t)) {
+      std::uint64_t id = 0;
+      std::memcpy(&id, list.data() + at, sizeof id);
+      ++holders[id];
+    }
+  std::vector<std::shared_ptr<DevicePlane>> ended;  // released without the lock
+  const std::lock_guard lock(family_->mutex);
+  std::erase_if(family_->parked, [&](DeviceFamily::Parked& parked) {
+    const auto found = holders.find(parked.plane->id());
+    if (found == holders.end() || found->second != parked.size) return false;
+    ended.push_back(std::move(parked.plane));
+    return true;
+  });
+}
+
 DataPlane& DeviceCommunicator::plane(Device device) {
   if (device.kind == DeviceKind::cpu) return *host_;
   const std::lock_guard lock(mutex_);
   auto& plane = planes_[device.index];
   if (plane) return *plane;
-  const bool shared = compare_devices(*host_, device, family_->share_device).any_shared();
+  if (backend::Capture* capture = backend::current_capture())
+    capture->refuse("makes the first collective of a communicator");
+  end_parked();
+  const RankDevices devices = compare_devices(*host_, device, family_->share_device);
+  describe(*family_, devices, rank());
+  const bool shared = devices.any_shared();
   plane =
       shared ? make_staged_communicator(context(device)) : make_nccl_communicator(context(device));
   for (const auto& [data, registration] : registrations_)

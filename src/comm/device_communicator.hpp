@@ -7,6 +7,7 @@
 #include <mutex>
 #include <vector>
 
+#include "comm/device_choice.hpp"
 #include "comm/device_plane.hpp"
 
 namespace lockstep::inline v0::detail {
@@ -18,10 +19,19 @@ struct DeviceFamily {
   std::mutex mutex;
   std::vector<std::weak_ptr<DevicePlane>> planes;
   // Of communicators whose last handle is gone: another rank may still receive from this one, so
-  // they stay until close(), or until the job has ended.
-  std::vector<std::shared_ptr<DevicePlane>> parked;
+  // they stay until the ranks meet again and all are done with it, until close(), or until the job
+  // has ended.
+  struct Parked {
+    std::shared_ptr<DevicePlane> plane;
+    int size = 1;  // ranks
+  };
+  std::vector<Parked> parked;
   bool closed = false;
+  std::atomic<bool> described = false;  // the devices, in the log
 };
+
+/// Rank 0 says once what all ranks run on.
+void describe(DeviceFamily& family, const RankDevices& devices, int rank);
 
 class DeviceCommunicator final : public CommunicatorBackend {
  public:
@@ -80,6 +90,8 @@ class DeviceCommunicator final : public CommunicatorBackend {
 
   std::shared_ptr<CommunicatorBackend> wrap(std::shared_ptr<CommunicatorBackend> host) const;
   PlaneContext context(Device device) const { return {host_, device, family_->step, timeout_ms_}; }
+  /// Collective. Ends what all its ranks have parked.
+  void end_parked();
   /// For a collective: makes it where there is none.
   DataPlane& plane(Device device);
   DataPlane& message_plane(Device device);

@@ -15,6 +15,10 @@ class DevicePlane : public DataPlane {
  public:
   virtual void register_memory(void*, std::int64_t /*byte_count*/) {}
   virtual void forget_memory(void*) noexcept {}
+  /// The same on all its ranks, and of no other; 0: nothing is shared with other ranks.
+  virtual std::uint64_t id() const noexcept { return 0; }
+  /// Whether nothing of it is in flight on this rank.
+  virtual bool idle() noexcept { return true; }
   /// Makes no further call, and holds its host communicator no longer.
   virtual void park() noexcept {}
   /// The ranks are here together and make no further call on it: begins to release it, together

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include <lockstep/comm/environment.hpp>
 
@@ -19,8 +17,7 @@ struct EnvironmentState {
   int local_size = 1;
   int core_count = 1;  // that this rank may use: bound to it, or its part of those that are shared
   Device device;
-  std::shared_ptr<DeviceFamily> family;   // null for one rank
-  std::vector<std::string> device_lines;  // of all ranks, one per host; empty where nobody asked
+  std::shared_ptr<DeviceFamily> family;  // null for one rank
   std::uint64_t seed = 0;
 };
 

@@ -88,7 +88,8 @@ Started start(MPI_Comm host, const EnvironmentOptions& options, bool ends_job) {
   use_device(*state, choose_device(options.device, locality.rank));
   // Who asked for CUDA hears of two ranks on one GPU now, not at the first collective.
   if (options.device == DeviceChoice::cuda && !nccl_version().empty())
-    state->device_lines = compare_devices(*state->ranks.backend(), state->device, sharing).lines();
+    describe(*state->family, compare_devices(*state->ranks.backend(), state->device, sharing),
+             state->ranks.rank());
   auto devices = state->family;
   return {std::move(state), std::move(engine), std::move(devices)};
 }

@@ -145,25 +145,13 @@ void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
   const std::lock_guard launching(launching_);
   const Launching named(*this, flight->place);
   const DeviceGuard guard(identity_.device);
-  const cudaStream_t stream = stream_->handle();
   try {
-    cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(compute, &capture), "cudaStreamIsCapturing");
-    Event ready;
-    ready.record(compute);
-    ready.order(stream);
-    Event begin;
-    Event end;
-    begin.record(stream);
-    Launcher launcher(*this, stream);
-    enqueue(launcher);
-    end.record(stream);
+    const bool captured = enqueue_between_events(*flight, compute, enqueue);
     const Lock lock(mutex_);
-    flight->begin = std::move(begin);
-    flight->end = std::move(end);
     flight->launched = true;
-    flight->captured = capture != cudaStreamCaptureStatusNone;
-    if (!flight->captured && !failure_) flights_.push_back(flight);
+    flight->captured = captured;
+    if (captured) return;
+    (failure_ ? stopped_ : flights_).push_back(flight);
   } catch (const NcclFailed& failure) {
     const Lock lock(mutex_);
     if (is_refusal(failure.result)) {
@@ -171,12 +159,53 @@ void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
       throw InvalidUsage("[nccl] " + flight->place + ": " + to_string(failure));
     }
     fail(flight->place + ": " + to_string(failure), failure.result);
+    stop(flight);
   } catch (const DeviceError& error) {
     const Lock lock(mutex_);
     fail(flight->place + ": " + error.what(), error.code());
-  } catch (const CommunicationError&) {
-    // It failed meanwhile; finished() says how.
+    stop(flight);
+  } catch (const CommunicationError&) {  // it failed meanwhile; finished() says how
+    const Lock lock(mutex_);
+    stop(flight);
   }
+}
+
+// Whether it is part of a graph.
+bool Link::enqueue_between_events(Flight& flight, cudaStream_t compute,
+                                  const std::function<void(Launcher&)>& enqueue) {
+  const cudaStream_t stream = stream_->handle();
+  cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(compute, &capture), "cudaStreamIsCapturing");
+  flight.begin.emplace();
+  flight.end.emplace();
+  Event ready;
+  ready.record(compute);
+  ready.order(stream);
+  flight.begin->record(stream);
+  Launcher launcher(*this, stream);
+  enqueue(launcher);
+  flight.end->record(stream);
+  return capture != cudaStreamCaptureStatusNone;
+}
+
+void Link::replayed(const std::shared_ptr<Flight>& flight, cudaStream_t compute) {
+  const DeviceGuard guard(identity_.device);
+  flight->end.emplace();
+  flight->end->record(compute);
+  const Lock lock(mutex_);
+  flight->begun = Clock::now();  // nothing within the graph can be asked
+  flight->launched = true;
+  (failure_ ? stopped_ : flights_).push_back(flight);
+}
+
+// A part of it may be on the device.
+void Link::stop(const std::shared_ptr<Flight>& flight) {
+  try {
+    if (flight->end) flight->end->record(stream_->handle());
+  } catch (const DeviceError&) {
+    flight->end.reset();
+  }
+  stopped_.push_back(flight);
 }
 
 void Link::check_errors() {
@@ -256,7 +285,7 @@ bool Link::look() noexcept try {
       land(*flight);
       continue;
     }
-    if (failure_ || !event_passed(*flight, *flight->begin)) break;
+    if (failure_ || (!flight->begun && !event_passed(*flight, *flight->begin))) break;
     const auto now = Clock::now();
     if (!flight->begun) flight->begun = now;
     // Whoever waits on the host comes to the deadline first, and can name the ranks.
@@ -279,7 +308,7 @@ void Link::release_kept() {
   const CaptureGuard guard;
   // What was aborted may write until the device has come to its end.
   std::erase_if(stopped_, [&](const auto& flight) {
-    if (flight->end->query() != cudaSuccess) return false;
+    if (!flight->end || flight->end->query() != cudaSuccess) return false;
     kept.push_back(std::move(flight->keep));
     return true;
   });

@@ -29,7 +29,7 @@ struct Flight {
   std::vector<Tensor> keep;  // released by threads of the program, which know its queue
   std::optional<Event> begin;
   std::optional<Event> end;
-  std::optional<Clock::time_point> begun;  // when the monitor saw that the device had come to it
+  std::optional<Clock::time_point> begun;  // when the device was seen to have come to it
   bool launched = false;
   bool passed = false;    // complete, or taken back
   bool captured = false;  // part of a graph: there is nothing to wait for now
@@ -74,6 +74,8 @@ class Link {
   /// usable; after any other failure finished() throws.
   void launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
               const std::function<void(Launcher&)>& enqueue);
+  /// The flight is part of a graph that was launched on `compute` just now.
+  void replayed(const std::shared_ptr<Flight>& flight, cudaStream_t compute);
   /// Does not wait. @throws CommunicationError
   bool finished(Flight& flight);
   /// What comes on `compute` runs after the flight. False if the flight has failed.
@@ -102,10 +104,13 @@ class Link {
   friend class Launcher;
   using Lock = std::unique_lock<std::mutex>;
 
+  bool enqueue_between_events(Flight& flight, cudaStream_t compute,
+                              const std::function<void(Launcher&)>& enqueue);
   void settle(Lock& lock, ncclResult_t result);
   void call(const std::function<ncclResult_t(ncclComm_t)>& call);
   // These need the lock.
   void fail(std::string text, int code) noexcept;
+  void stop(const std::shared_ptr<Flight>& flight);
   void check_errors();
   void land(Flight& flight);
   bool event_passed(const Flight& flight, const Event& event);

@@ -1,9 +1,12 @@
 #include "comm/nccl/nccl_communicator.hpp"
 
 #include <cstring>
+#include <functional>
+#include <string_view>
 
 #include <lockstep/core/create.hpp>
 #include "backend/backend.hpp"
+#include "backend/capture.hpp"
 #include "backend/stream_watch.hpp"
 #include "comm/nccl/monitor.hpp"
 #include "comm/nccl/rank_order.hpp"
@@ -115,6 +118,7 @@ ncclUniqueId share_id(CommunicatorBackend& host) {
 NcclCommunicator::NcclCommunicator(const PlaneContext& context)
     : context_(context), rank_(context.host->rank()), size_(context.host->size()) {
   const ncclUniqueId id = share_id(*context.host);
+  id_ = std::hash<std::string_view>{}({id.internal, sizeof id.internal}) | 1U;  // never 0
   link_ = std::make_shared<Link>(Link::Identity{context.device.index, rank_, size_}, id,
                                  context.timeout_ms);
   Call call;
@@ -143,6 +147,7 @@ CommunicatorBackend::WorkPointer NcclCommunicator::launch(const Call& call, Keep
                                                           const Enqueue& enqueue) {
   link_->release_kept();
   const auto compute = static_cast<cudaStream_t>(backend::current_queue(context_.device).stream);
+  record(call, keep);
   auto flight = std::make_shared<Flight>(place(call), std::move(keep));
   // Counted before it is launched: a rank that says that it waits for this one must be understood.
   std::shared_ptr<WorkState> followed;
@@ -156,6 +161,29 @@ CommunicatorBackend::WorkPointer NcclCommunicator::launch(const Call& call, Keep
   followers_->add(flight, followed);
   wake_monitor();
   return std::make_shared<NcclWork>(link_, std::move(flight), std::move(followed), followers_);
+}
+
+void NcclCommunicator::record(const Call& call, const Keep& keep) {
+  backend::Capture* const capture = backend::current_capture();
+  if (capture == nullptr) return;
+  capture->keep(std::make_shared<Keep>(keep));
+  capture->after_each_time([weak = weak_from_this(), call] {
+    if (const auto self = weak.lock()) self->follow_replay(call);
+  });
+}
+
+void NcclCommunicator::follow_replay(const Call& call) {
+  const auto host = context_.host;
+  if (!host) return;  // the last handle is gone
+  const auto compute = static_cast<cudaStream_t>(backend::current_queue(context_.device).stream);
+  auto flight = std::make_shared<Flight>(place(call), Keep{});
+  telling(*followers_, [&] {
+    auto followed = host->follow(call, std::make_shared<FlightTask>(link_, flight));
+    link_->replayed(flight, compute);
+    (void)followed->done();
+    followers_->add(flight, std::move(followed));
+  });
+  wake_monitor();
 }
 
 // Two ranks have one order of a sum. NCCL's minimum and maximum let a NaN go.

@@ -10,7 +10,8 @@
 
 namespace lockstep::inline v0::detail::nccl {
 
-class NcclCommunicator final : public DevicePlane {
+class NcclCommunicator final : public DevicePlane,
+                               public std::enable_shared_from_this<NcclCommunicator> {
  public:
   /// Collective.
   explicit NcclCommunicator(const PlaneContext& context);
@@ -32,6 +33,8 @@ class NcclCommunicator final : public DevicePlane {
     link_->register_memory(data, byte_count);
   }
   void forget_memory(void* data) noexcept override { link_->forget_memory(data); }
+  std::uint64_t id() const noexcept override { return id_; }
+  bool idle() noexcept override { return !link_->look(); }
   void park() noexcept override;
   void begin_close() override { link_->begin_close(); }
   void finish_close() override { link_->finish_close(); }
@@ -41,12 +44,16 @@ class NcclCommunicator final : public DevicePlane {
 
   WorkPointer launch(const Call& call, Keep keep, const Enqueue& enqueue);
   WorkPointer launch_in_rank_order(const Call& call, Span input, Span output, Keep keep);
+  /// For a graph that this thread captures: each launch of it is a collective as well.
+  void record(const Call& call, const Keep& keep);
+  void follow_replay(const Call& call);
   bool folds(const Call& call) const noexcept;
   std::string place(const Call& call) const;
 
   PlaneContext context_;
   int rank_;
   int size_;
+  std::uint64_t id_ = 0;
   std::shared_ptr<Link> link_;
   std::shared_ptr<Followers> followers_;
   int watch_ = -1;

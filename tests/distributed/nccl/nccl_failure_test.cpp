@@ -140,3 +140,13 @@ TEST_CASE("waiting for a work tells of a failure that came meanwhile") {
   });
   require_dead(ranks, error, {"ncclInternalError"});
 }
+
+TEST_CASE("communicators that are gone on all ranks do not pile up") {
+  sum(connected());
+  const auto before = emulation::live_handles("ncclComm");
+  for (int round = 0; round < 4; ++round) {
+    sum(connected());
+    test_environment().ranks().barrier();  // the last one is given up everywhere
+  }
+  REQUIRE(emulation::live_handles("ncclComm") == before);
+}
