@@ -37,20 +37,42 @@ std::int64_t row_sums_workspace_bytes(std::int64_t rows, std::int64_t extent) {
   return cut.chunks > 1 ? rows * cut.chunks * static_cast<std::int64_t>(sizeof(Value)) : 0;
 }
 
-/// One lane's part of a row: every kLanes-th element, in four sums so that as many loads are on
-/// their way at once.
-template <int kLanes, class Term>
-__device__ __forceinline__ typename Term::Value lane_total(const Term& term, std::int64_t row,
-                                                           std::int64_t begin, std::int64_t end) {
-  typename Term::Value sums[4] = {};
-  std::int64_t i = begin;
-  for (; i + 3 * kLanes < end; i += 4 * kLanes) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) sums[j] = sums[j] + term(row, i + j * kLanes);
-  }
-  for (; i < end; i += kLanes) sums[0] = sums[0] + term(row, i);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+/// Sums that a thread keeps, so that as many of its loads are on their way at once.
+inline constexpr int kPartsPerThread = 8;
+
+/// All parts along one tree.
+template <class Value>
+__device__ __forceinline__ Value total_of(const Value (&parts)[kPartsPerThread]) {
+  static_assert(kPartsPerThread == 8);
+  return ((parts[0] + parts[4]) + (parts[2] + parts[6])) +
+         ((parts[1] + parts[5]) + (parts[3] + parts[7]));
 }
+
+/// term(i) for i = begin, begin + step, ... below end, in turn to each of the parts.
+template <class Value, class Term>
+__device__ __forceinline__ Value strided_total(const Term& term, std::int64_t begin,
+                                               std::int64_t end, std::int64_t step) {
+  Value parts[kPartsPerThread] = {};
+  std::int64_t i = begin;
+  for (; i + (kPartsPerThread - 1) * step < end; i += kPartsPerThread * step) {
+#pragma unroll
+    for (int j = 0; j < kPartsPerThread; ++j) parts[j] = parts[j] + term(i + j * step);
+  }
+#pragma unroll
+  for (int j = 0; j < kPartsPerThread - 1; ++j)
+    if (i + j * step < end) parts[j] = parts[j] + term(i + j * step);
+  return total_of(parts);
+}
+
+/// The terms of one row.
+template <class Term>
+struct TermOfRow {
+  const Term& term;
+  std::int64_t row;
+  __device__ __forceinline__ typename Term::Value operator()(std::int64_t i) const {
+    return term(row, i);
+  }
+};
 
 /// A row here is one chunk of a row of the caller.
 template <class Term, class Finish>
@@ -67,8 +89,9 @@ struct RowSums {
     const std::int64_t begin = (task - row * cut.chunks) * cut.chunk;
     const std::int64_t end = begin + cut.chunk < extent ? begin + cut.chunk : extent;
     using Value = typename Term::Value;
-    const Value part =
-        exists ? lane_total<kLanes>(term, row, begin + RowTeam::lane(), end) : Value{};
+    const Value part = exists ? strided_total<Value>(TermOfRow<Term>{term, row},
+                                                     begin + RowTeam::lane(), end, kLanes)
+                              : Value{};
     const Value total = RowTeam::all(part, Plus{});
     if (exists && RowTeam::lane() == 0) finish(task, total);
   }

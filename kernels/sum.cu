@@ -43,12 +43,11 @@ struct ColumnCut {
 
 ColumnCut column_cut(const Extents& size) {
   constexpr std::int64_t kWantedBlocks = 1024;
-  constexpr std::int64_t kSmallestPerThread = 8;
   ColumnCut cut{2, 0, size.extent, 1};
   while (cut.width < 32 && cut.width < size.inner) cut.width *= 2;
   cut.tiles = ceil_divide(size.inner, cut.width);
   const std::int64_t blocks = size.outer * cut.tiles;
-  const std::int64_t smallest = kThreads / cut.width * kSmallestPerThread;
+  const std::int64_t smallest = kThreads / cut.width * kPartsPerThread;
   if (blocks <= 0 || blocks >= kWantedBlocks || size.extent <= smallest) return cut;
   cut.chunk = ceil_divide(size.extent, kWantedBlocks / blocks);
   if (cut.chunk < smallest) cut.chunk = smallest;
@@ -56,18 +55,15 @@ ColumnCut column_cut(const Extents& size) {
   return cut;
 }
 
-/// Every `step`-th element of a column, in four sums.
+/// The elements of one column.
 template <class T>
-__device__ __forceinline__ double column_part(const T* x, std::int64_t inner, std::int64_t row,
-                                              std::int64_t end, std::int64_t step) {
-  double sums[4] = {0, 0, 0, 0};
-  for (; row + 3 * step < end; row += 4 * step) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) sums[j] += static_cast<double>(x[(row + j * step) * inner]);
+struct ColumnElement {
+  const T* column;
+  std::int64_t inner;
+  __device__ __forceinline__ double operator()(std::int64_t row) const {
+    return static_cast<double>(column[row * inner]);
   }
-  for (; row < end; row += step) sums[0] += static_cast<double>(x[row * inner]);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-}
+};
 
 /// finish((outer * chunks + chunk) * inner + column, total).
 template <class T, class Finish>
@@ -85,9 +81,9 @@ __global__ void column_sums_kernel(const T* x, const Extents size, const ColumnC
     const std::int64_t outer = part / cut.chunks;
     const std::int64_t begin = (part - outer * cut.chunks) * cut.chunk;
     const std::int64_t end = begin + cut.chunk < size.extent ? begin + cut.chunk : size.extent;
-    const T* start = x + outer * size.extent * size.inner + column;
+    const ColumnElement<T> element{x + outer * size.extent * size.inner + column, size.inner};
     sums[thread] =
-        column < size.inner ? column_part(start, size.inner, begin + first_row, end, step) : 0.0;
+        column < size.inner ? strided_total<double>(element, begin + first_row, end, step) : 0.0;
     __syncthreads();
     for (int half = step / 2; half > 0; half /= 2) {
       if (first_row < half) sums[thread] += sums[thread + half * width];

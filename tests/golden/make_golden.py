@@ -102,6 +102,9 @@ def elementwise():
         for shape in ((), (1,), (7,), (3, 5, 7), (0,), (1, 100)):
             shape_name = "x".join(map(str, shape)) or "scalar"
             lines += operation(f"{name}_{shape_name}", function, [r.tensor(*shape)])
+    wide = r.tensor(37, scale=3.0)
+    wide[3], wide[7], wide[11] = float("nan"), 0.0, -0.0
+    lines += operation("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), [wide])
     return lines
 
 

@@ -176,6 +176,11 @@ TEST_CASE("elementwise operations give the same bits in every variant") {
         keep();
         elementwise.scaled_difference(dtype, a.data(), b.data(), 0.9, y.data(), count, kQueue);
         keep();
+        elementwise.affine(dtype, a.data(), 0.1, 0, y.data(), count, kQueue);  // up to 10
+        elementwise.gelu_tanh(dtype, y.data(), y.data(), count, kQueue);
+        keep();
+        elementwise.gelu_tanh_backward(dtype, y.data(), b.data(), y.data(), count, kQueue);
+        keep();
         return all;
       }));
     }
@@ -203,13 +208,15 @@ TEST_CASE("random numbers have the same bits in every variant") {
   for (const DType dtype : kFloats)
     for (const std::int64_t count : kOddSizes)
       CHECK(same_in_all_variants([&] {
-        std::vector<unsigned char> result(static_cast<std::size_t>(3 * count * byte_size(dtype)));
+        std::vector<unsigned char> result(static_cast<std::size_t>(4 * count * byte_size(dtype)));
         const RandomPosition position{42, 3, 0xfffffffe};
-        const std::size_t third = result.size() / 3;
+        const std::size_t part = result.size() / 4;
         cpu_backend().random.uniform(dtype, position, -1, 3, result.data(), count, kQueue);
-        cpu_backend().random.normal(dtype, position, result.data() + third, count, kQueue);
-        cpu_backend().random.bernoulli(dtype, position, 0.4, result.data() + 2 * third, count,
+        cpu_backend().random.normal(dtype, position, result.data() + part, count, kQueue);
+        cpu_backend().random.bernoulli(dtype, position, 0.4, result.data() + 2 * part, count,
                                        kQueue);
+        cpu_backend().random.dropout(dtype, position, 0.4, result.data(), result.data() + 3 * part,
+                                     count, kQueue);
         return result;
       }));
 }

@@ -26,6 +26,7 @@ ls::Tensor call(const golden::Case& expected, const Inputs& in) {
   if (name == "add_number") return in[0] + 0.375;
   if (name == "mul_number") return in[0] * -2.5;
   if (name == "relu") return ls::relu(in[0]);
+  if (name == "gelu_tanh") return ls::gelu_tanh(in[0]);
   if (name == "reshape") return ls::reshape(in[0], {4, -1});
   if (name.starts_with("add_")) return in[0] + in[1];
   if (name.starts_with("sub_")) return in[0] - in[1];

@@ -42,13 +42,14 @@ TEST_CASE("the gradients of operations with numbers are right") {
   }
 }
 
-TEST_CASE("the gradients of relu, reshape, sum and mean are right") {
+TEST_CASE("the gradients of relu, gelu_tanh, reshape, sum and mean are right") {
   for (const ls::Shape& shape : {ls::Shape{}, ls::Shape{1}, ls::Shape{17}, ls::Shape{3, 5, 7}}) {
     INFO(to_string(shape));
     const auto error = [&](const gradient_check::Function& function) {
       return largest_error(function, random_leaves({shape}));
     };
     CHECK(error([](const Tensors& x) { return ls::relu(x[0]); }) < kTolerance);
+    CHECK(error([](const Tensors& x) { return ls::gelu_tanh(x[0] * 3.0); }) < kTolerance);
     CHECK(error([](const Tensors& x) { return ls::reshape(x[0], {-1, 1}); }) < kTolerance);
     CHECK(error([](const Tensors& x) { return ls::sum(x[0]); }) < kTolerance);
     CHECK(error([](const Tensors& x) { return ls::mean(x[0]); }) < kTolerance);
@@ -56,9 +57,19 @@ TEST_CASE("the gradients of relu, reshape, sum and mean are right") {
   }
 }
 
+TEST_CASE("the gradient of dropout is right for the mask that was drawn") {
+  for (const double probability : {0.0, 0.3, 1.0}) {
+    const auto function = [&](const Tensors& x) {
+      ls::Generator generator{5};  // the same mask in every call
+      return ls::dropout(x[0], probability, generator);
+    };
+    CHECK(largest_error(function, random_leaves({{3, 5, 7}})) < kTolerance);
+  }
+}
+
 TEST_CASE("the gradient of a tensor without elements has its shape") {
   ls::Tensor x = ls::zeros({0, 3}, ls::DType::float64).set_requires_grad(true);
-  (ls::sum(ls::relu(x)) + ls::mean(x)).backward();
+  (ls::sum(ls::relu(x)) + ls::mean(ls::gelu_tanh(ls::dropout(x)))).backward();
   CHECK(x.gradient().shape() == ls::Shape{0, 3});
 }
 
