@@ -196,6 +196,10 @@ GradientNorm norm_on_device(const ParameterList& parameters, double max_norm, De
 
 }  // namespace
 
+Tensor GradientNorm::tensor() const {
+  return pending_.defined() ? pending_ : full(Shape{}, value_, DType::float64);
+}
+
 GradientNorm gradient_norm(const ParameterList& parameters) {
   const std::vector<Arena*> arenas = waited_arenas(parameters);
   if (const auto device = common_device(parameters))

@@ -59,6 +59,8 @@ class LOCKSTEP_API GradientNorm {
   /// Synchronizes on a device.
   double value() const { return pending_.defined() ? pending_.item<double>() : value_; }
   operator double() const { return value(); }
+  /// The norm as a tensor of one float64, where the gradients are. Does not synchronize.
+  Tensor tensor() const;
 
  private:
   double value_ = 0;

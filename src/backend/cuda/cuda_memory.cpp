@@ -57,17 +57,21 @@ void* CudaMemory::allocate(std::int64_t byte_count, Queue queue) {
   const cudaStream_t stream = stream_of(queue);
   const std::lock_guard lock(mutex_);
   const std::shared_ptr<Pool>& pool = captured() ? current_pool : common_;
-  void* pointer = nullptr;
-  auto& cached = pool->free_blocks[{stream, size}];
-  if (!cached.empty()) {
-    pointer = cached.back();
-    cached.pop_back();
-    counters_.bytes_cached -= size;
-  } else {
-    pointer = take_new(size);
-  }
+  // A captured step may keep a free block of everybody's for itself; never the other way round.
+  void* pointer = take_cached(*pool, stream, size);
+  if (pointer == nullptr && pool != common_) pointer = take_cached(*common_, stream, size);
+  if (pointer == nullptr) pointer = take_new(size);
   blocks_[pointer] = {size, stream, pool};
   counters_.bytes_in_use += size;
+  return pointer;
+}
+
+void* CudaMemory::take_cached(Pool& pool, cudaStream_t stream, std::int64_t byte_count) {
+  auto& cached = pool.free_blocks[{stream, byte_count}];
+  if (cached.empty()) return nullptr;
+  void* pointer = cached.back();
+  cached.pop_back();
+  counters_.bytes_cached -= byte_count;
   return pointer;
 }
 

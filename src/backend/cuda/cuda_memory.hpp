@@ -53,6 +53,8 @@ class CudaMemory final : public Memory {
 
   /// Whether this thread captures a step on this device.
   bool captured() const noexcept;
+  /// Null if the pool has none of that size for the stream.
+  void* take_cached(Pool& pool, cudaStream_t stream, std::int64_t byte_count);
   void* take_new(std::int64_t byte_count);
   void free_cached(Pool& pool) noexcept;
   /// What comes on `stream` runs after what is on `other` now. False if that could not be had.
