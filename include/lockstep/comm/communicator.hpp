@@ -70,6 +70,8 @@ class LOCKSTEP_API Communicator {
   /// Part i of input goes to rank i; part i of output came from rank i.
   Work all_to_all(const Tensor& input, Tensor output) const;
   Work broadcast(Tensor values, int root) const;
+  /// On GPUs, after the group's first collective there, messages between two ranks are matched in
+  /// the order of the calls, whatever their tags, and one rank must send while the other receives.
   Work send(const Tensor& values, int destination, int tag = 0) const;
   Work receive(Tensor values, int source, int tag = 0) const;
 

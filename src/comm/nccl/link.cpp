@@ -156,6 +156,7 @@ void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
     const Lock lock(mutex_);
     if (is_refusal(failure.result)) {
       flight->passed = true;
+      stop(flight);
       throw InvalidUsage("[nccl] " + flight->place + ": " + to_string(failure));
     }
     fail(flight->place + ": " + to_string(failure), failure.result);

@@ -32,7 +32,12 @@ void Link::forget_memory(void* data) noexcept {
 #endif
 }
 
+// All ranks have made their last call, so what is in flight comes to its end. Only then may memory
+// be deregistered.
 void Link::begin_close() noexcept {
+  const auto begin = Clock::now();
+  while (look() && Clock::now() - begin < timeout())
+    std::this_thread::sleep_for(std::chrono::microseconds{50});
   const Lock lock(mutex_);
   if (communicator_ == nullptr || closing_) return;
   closing_ = true;

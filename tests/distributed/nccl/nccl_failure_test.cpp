@@ -9,6 +9,7 @@
 
 #include <lockstep/core/error.hpp>
 
+#include "backend/backend.hpp"
 #include "device_values.hpp"
 #include "emulation/control.hpp"
 #include "emulation/nccl_control.hpp"
@@ -104,6 +105,22 @@ TEST_CASE("a rank that does not come is named at the deadline") {
   if (last_rank()) error = failure_of([&] { sum(ranks); });
   require_dead(ranks, error,
                {"[nccl] all_reduce of 3 float32", last_rank_text() + " did not arrive"});
+}
+
+TEST_CASE("a wait of the program's own for the GPU comes to an end as well") {
+  const ls::Communicator ranks = connected();
+  ranks.set_timeout(300ms);
+  std::optional<ls::CommunicationError> error;
+  if (!last_rank()) {
+    const ls::Device device = test_environment().device();
+    ranks.all_reduce(ls::zeros({3}, ls::DType::float32, device)).wait();
+    const auto stream = static_cast<cudaStream_t>(ls::backend::current_queue(device).stream);
+    REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+    error = failure_of([&] { sum(ranks); });
+  }
+  test_environment().ranks().barrier();
+  if (last_rank()) error = failure_of([&] { sum(ranks); });
+  require_dead(ranks, error, {"[nccl] all_reduce of 3 float32", ": on the device for "});
 }
 
 TEST_CASE("ranks that do not call the same are told what each called") {

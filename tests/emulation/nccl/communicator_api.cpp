@@ -32,8 +32,10 @@ ncclResult_t refuse(const char* why) {
   return ncclInvalidArgument;
 }
 
-void close(ncclComm_t comm) {
-  emulation::count_live(kRegistrations, -static_cast<int>(comm->state->registered.size()));
+/// What is still registered stays counted, unless it is aborted.
+void close(ncclComm_t comm, bool aborted) {
+  if (aborted)
+    emulation::count_live(kRegistrations, -static_cast<int>(comm->state->registered.size()));
   emulation::count_live(kLive, -1);
   delete comm;
 }
@@ -147,7 +149,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
       if (!comm->state->finalizing || !comm->state->segment->all_finalized())
         return ncclInvalidUsage;
     }
-    close(comm);
+    close(comm, false);
     return ncclSuccess;
   });
 }
@@ -156,7 +158,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return call("ncclCommAbort", [&] {
     if (comm == nullptr) return ncclInvalidArgument;
     comm->state->aborted = true;
-    close(comm);
+    close(comm, true);
     return ncclSuccess;
   });
 }
