@@ -85,9 +85,11 @@ struct Samples {
 /// The bytes of all parameters, one after the other.
 inline std::string weight_bytes(const ls::ParameterList& parameters) {
   std::string bytes;
-  for (const auto& [name, parameter] : parameters)
-    bytes.append(static_cast<const char*>(parameter.value().raw_data()),
-                 static_cast<std::size_t>(parameter.value().byte_count()));
+  for (const auto& [name, parameter] : parameters) {
+    const ls::Tensor value = parameter.value().detach().to(ls::Device::cpu());
+    bytes.append(static_cast<const char*>(value.raw_data()),
+                 static_cast<std::size_t>(value.byte_count()));
+  }
   return bytes;
 }
 

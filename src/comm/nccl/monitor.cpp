@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -16,7 +17,7 @@
 namespace lockstep::inline v0::detail::nccl {
 namespace {
 
-constexpr auto kBetweenLooks = std::chrono::milliseconds{2};
+std::atomic<std::chrono::milliseconds> between_looks{std::chrono::milliseconds{2}};
 
 class Monitor {
  public:
@@ -69,7 +70,7 @@ class Monitor {
       if (idle_)
         changed_.wait(lock, [&] { return !idle_ || round != round_; });
       else
-        changed_.wait_for(lock, kBetweenLooks);
+        changed_.wait_for(lock, between_looks.load());
     }
   }
 
@@ -108,6 +109,7 @@ Monitor& monitor() {
 
 void watch(const std::shared_ptr<Link>& link) { monitor().add(link); }
 void unwatch(const Link& link) noexcept { monitor().remove(link); }
+void set_monitor_interval(std::chrono::milliseconds interval) noexcept { between_looks = interval; }
 void wake_monitor() noexcept { monitor().wake(); }
 
 }  // namespace lockstep::inline v0::detail::nccl

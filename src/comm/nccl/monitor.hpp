@@ -3,6 +3,7 @@
 // calls neither MPI nor the program. It starts with the first link and ends with the last.
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 namespace lockstep::inline v0::detail::nccl {
@@ -12,6 +13,8 @@ class Link;
 void watch(const std::shared_ptr<Link>& link);
 /// Returns when the thread does not use it any more.
 void unwatch(const Link& link) noexcept;
+/// For tests: the time between two looks at what is in flight, 2 ms at first.
+void set_monitor_interval(std::chrono::milliseconds interval) noexcept;
 /// Something was launched.
 void wake_monitor() noexcept;
 
