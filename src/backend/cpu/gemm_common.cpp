@@ -20,23 +20,14 @@ bool trivial_product(DType dtype, const GemmShape& shape, double beta, void* c) 
   return true;
 }
 
-namespace {
-
-/// Writes the bias into every row of y (rows, out).
-void fill_rows(DType dtype, std::int64_t rows, std::int64_t out, const void* bias, void* y) {
-  if (out == 0) return;
-  const std::int64_t row_bytes = out * byte_size(dtype);
-  for (std::int64_t row = 0; row < rows; ++row)
-    std::memcpy(static_cast<char*>(y) + row * row_bytes, bias, static_cast<std::size_t>(row_bytes));
-}
-
-}  // namespace
-
 void CpuGemm::linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out,
                      const void* x, const void* weight, const void* bias, void* y, Queue queue) {
-  if (bias != nullptr) fill_rows(dtype, rows, out, bias, y);
-  multiply(dtype, {.transpose_b = true, .m = rows, .n = out, .k = in}, x, weight,
-           bias != nullptr ? 1 : 0, y, queue);
+  multiply(dtype, {.transpose_b = true, .m = rows, .n = out, .k = in}, x, weight, 0, y, queue);
+  if (bias == nullptr || rows == 0 || out == 0) return;
+  // Behind the finished sums, as every backend does it.
+  const Broadcast rows_of_bias{
+      .axes = 2, .sizes = {rows, out}, .a_strides = {out, 1}, .b_strides = {0, 1}};
+  cpu_backend().elementwise.binary(BinaryOperation::add, dtype, rows_of_bias, y, bias, y, queue);
 }
 
 void CpuGemm::linear_gradients(DType dtype, const LinearShape& shape,
