@@ -62,6 +62,8 @@ __global__ void part_of_a_warp(int* to) {
   if (threadIdx.x >= 20) return;  // the others go on without these
   to[threadIdx.x] = __shfl_sync(0x000fffffu, static_cast<int>(threadIdx.x), 3);
   if (threadIdx.x == 0) to[20] = static_cast<int>(__ballot_sync(1u, 1));
+  // Named, but ended.
+  if (__ballot_sync(0xffffffffu, 1) != 0x000fffffu) to[20] = -1;
 }
 
 __global__ void votes(int* to) {
@@ -69,7 +71,8 @@ __global__ void votes(int* to) {
   const int odd = __syncthreads_count(index % 2);
   const int last = __syncthreads_or(index == 63);
   const int all = __syncthreads_and(index < 63);
-  to[index] = odd * 100 + last * 10 + all;
+  const int few = __syncthreads_count(index < 3);
+  to[index] = odd * 1000 + last * 100 + all * 10 + few;
 }
 
 __global__ void note_order(int* order, int* next) {
@@ -172,7 +175,7 @@ TEST_CASE("a block votes") {
   Stream stream;
   Buffer<int> target(64);
   launch(votes, 1, 64, stream, target.data());
-  CHECK(target.values(stream) == std::vector<int>(64, 32 * 100 + 10));
+  CHECK(target.values(stream) == std::vector<int>(64, 32103));
 }
 
 TEST_CASE("the order of threads follows from the seed") {
