@@ -6,6 +6,7 @@
 #include <lockstep/core/random.hpp>
 #include "backend/backend.hpp"
 #include "comm/communicator_backend.hpp"
+#include "comm/device_choice.hpp"
 #include "comm/device_communicator.hpp"
 #include "comm/environment_state.hpp"
 #include "comm/self/self_communicator.hpp"
@@ -81,6 +82,7 @@ std::unique_ptr<EnvironmentState> self_environment(const EnvironmentOptions& opt
   auto state = std::make_unique<EnvironmentState>();
   const auto timeout = chosen_timeout(options);
   chosen_progress(options);  // the same complaint about a wrong value at any number of ranks
+  chosen_sharing(options);
   state->ranks = Communicator(std::make_shared<SelfCommunicator>(timeout));
   state->core_count = usable_core_count();
   state->device = choose_device(options.device, 0);
