@@ -21,7 +21,8 @@ std::vector<std::vector<float>> train(std::uint64_t seed, ls::Device device) {
   ls::Environment& env = test_environment();
   env.seed(seed);
   ls::nn::Sequential model{ls::nn::Linear{784, 512}, ls::nn::ReLU{}, ls::nn::Linear{512, 10}};
-  ls::DataParallel replica{model, env.ranks(), device};
+  // The transports' own orders of summation differ, and one rounding may switch a ReLU.
+  ls::DataParallel replica{model, env.ranks(), device, {.order = ls::SumOrder::ranks}};
   ls::optim::Adam adam{replica.parameters(), {.learning_rate = 1e-3}};
   ls::Generator generator(1000 * (seed + 1) + static_cast<std::uint64_t>(env.rank()));
   for (int i = 0; i < kSteps; ++i) {
@@ -62,7 +63,7 @@ TEST_CASE("fifty steps on devices end within 1e-5 of those on the CPU, for twent
     const auto on_cpu = train(seed, ls::Device::cpu());
     const auto on_device = train(seed, env.device());
     const double difference = largest_difference(on_cpu, on_device);
-    env.print("seed " + std::to_string(seed) + " " + std::to_string(difference * 1e6));
+    CHECK(difference <= 1e-5);
     largest = std::max(largest, difference);
   }
   env.print("largest difference of any weight " + std::to_string(largest * 1e6) + "e-6");

@@ -186,10 +186,13 @@ void CudaGemm::linear_gradients(DType dtype, const LinearShape& shape,
                                 const LinearGradients& operands, Queue queue) {
   const auto& [rows, in, out] = shape;
   const GemmShape product{.transpose_a = true, .m = out, .n = in, .k = rows};
-  // The sum over the rows of the gradient comes with the product that reads them. It cannot be
-  // added to what is there.
-  const bool fused = operands.bias != nullptr && !operands.accumulate_bias &&
-                     dtype != DType::float64 && rows > 0 && in > 0 && out > 0 &&
+  // The sum over the rows of the gradient may come with the product that reads them. It is added
+  // up in float32, in cuBLAS's own order, so only for types or a mode that are no more exact; and
+  // it cannot be added to what is there.
+  const bool coarse =
+      dtype == DType::bfloat16 || dtype == DType::float16 || (dtype == DType::float32 && tf32());
+  const bool fused = operands.bias != nullptr && !operands.accumulate_bias && coarse && rows > 0 &&
+                     in > 0 && out > 0 &&
                      run({.dtype = dtype, .shape = product, .epilogue = CUBLASLT_EPILOGUE_BGRADB},
                          operands.gradient, operands.x, operands.accumulate_weight ? 1 : 0,
                          operands.weight, operands.bias, queue);
