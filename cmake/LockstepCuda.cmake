@@ -16,8 +16,18 @@ if(LOCKSTEP_CUDA_EMULATED)
   set(LOCKSTEP_WITH_NCCL TRUE)
 endif()
 
+# A project that lockstep is a part of keeps the languages that it chose: there AUTO takes CUDA where
+# the project has enabled it already.
+set(lockstep_may_look_for_cuda TRUE)
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+if(LOCKSTEP_CUDA_EMULATED OR LOCKSTEP_CUDA STREQUAL "OFF")
+  set(lockstep_may_look_for_cuda FALSE)
+elseif(LOCKSTEP_CUDA STREQUAL "AUTO" AND NOT PROJECT_IS_TOP_LEVEL AND NOT "CUDA" IN_LIST languages)
+  set(lockstep_may_look_for_cuda FALSE)
+endif()
+
 set(lockstep_cuda_found FALSE)
-if(NOT LOCKSTEP_CUDA_EMULATED AND NOT LOCKSTEP_CUDA STREQUAL "OFF")
+if(lockstep_may_look_for_cuda)
   include(CheckLanguage)
   find_package(CUDAToolkit 12.4 QUIET)
   if(CUDAToolkit_FOUND)

@@ -17,7 +17,7 @@ if [[ -e $scratch/nothing ]]; then fail "install rules were added to the project
 if [[ ! -e $build/CMakeCache.txt ]]; then
   # Optimized a little only, because it takes long enough.
   BUILD_TYPE=Debug configure "$source/tests/package/subdirectory" "$build" \
-    -DLOCKSTEP_FOLDER="$source" -DBUILD_SHARED_LIBS=ON -DLOCKSTEP_INSTALL=ON -DLOCKSTEP_CUDA=OFF \
+    -DLOCKSTEP_FOLDER="$source" -DBUILD_SHARED_LIBS=ON -DLOCKSTEP_INSTALL=ON \
     -DCMAKE_CXX_FLAGS_DEBUG="-O1 -DNDEBUG"
 fi
 cmake --build "$build" --parallel "$(nproc)"
