@@ -39,7 +39,7 @@ TEMPLATE_TEST_CASE("cross-entropy agrees on CUDA, whatever the number of rows an
                    float, double) {
   if (no_device()) return;
   const std::vector<std::pair<std::int64_t, std::int64_t>> sizes = {
-      {1, 1}, {5, 3}, {7, 10}, {33, 17}, {3, 257}, {2, 1025}, {1100, 300}, {5000, 2}};
+      {1, 1}, {5, 3}, {7, 10}, {33, 17}, {3, 257}, {2, 1025}, {1030, 130}, {5000, 2}};
   for (const auto& [rows, classes] : sizes)
     for (const auto reduction : {ls::Reduction::mean, ls::Reduction::sum})
       for (const int ignored : {0, 1, 4}) {
