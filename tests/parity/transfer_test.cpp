@@ -81,7 +81,9 @@ TEST_CASE("the host may write over what it gave as soon as a copy to CUDA return
   std::vector<float> values(1000, 3);
   const ls::Tensor there = ls::tensor(values, {1000}, kCuda);
   values.assign(1000, 4);
+  const ls::Tensor next = ls::tensor(values, {1000}, kCuda);  // nor by the next copy
   CHECK(there.to_vector() == std::vector<float>(1000, 3));
+  CHECK(next.to_vector() == std::vector<float>(1000, 4));
 }
 
 TEST_CASE("borrowed device memory is read and written in place") {
