@@ -1,0 +1,79 @@
+// Each call of CUDA, cuBLAS and NCCL in a training program fails once, from the construction of the
+// replica to its destruction: the program gets an exception that says so, whatever it owned is
+// given back, and the same program runs afterwards.
+//
+// What lockstep keeps for each device by design, and so is there before and after: its stream, its
+// cuBLAS handle and the plans of products (by shape), a word of status, free pinned blocks with an
+// event each. Free device memory is kept as well, until it is trimmed.
+#include "distributed/failing_calls.hpp"
+
+using namespace failing;
+
+namespace {
+
+constexpr int kCode = 3;  // cudaErrorInitializationError, CUBLAS_STATUS_ALLOC_FAILED, internal
+
+/// How many objects of cuBLAS a program of a new size makes, and keeps.
+std::int64_t handles_per_size(ls::Environment& env) {
+  train(env, fresh_size(), false);  // makes what the device keeps
+  const std::int64_t before = blas_handles();
+  train(env, fresh_size(), false);
+  return blas_handles() - before;
+}
+
+void require_right_kind(const Outcome& outcome) {
+  const std::string& call = outcome.failed_call;
+  INFO(outcome.kind << ": " << outcome.text);
+  if (outcome.kind.empty()) {
+    REQUIRE(may_be_quiet(call));
+    return;
+  }
+  REQUIRE(outcome.code == kCode);
+  if (begins_with(call, "nccl"))
+    REQUIRE(outcome.kind == "CommunicationError");
+  else if (begins_with(call, "cublas"))
+    REQUIRE(outcome.kind == "DeviceError");
+  else
+    REQUIRE(outcome.text.find("cudaErrorInitializationError") != std::string::npos);
+}
+
+/// The n-th call of a program fails. False if it has fewer.
+bool fails_as_it_should(ls::Environment& env, std::int64_t n, bool captured, std::int64_t handles) {
+  for (int attempt = 0;; ++attempt) {
+    const Size size = fresh_size();
+    const Left before(env.device());
+    const std::int64_t handles_before = blas_handles();
+    const Outcome outcome = outcome_of([&] { emulation::fail_call(n, kCode); },
+                                       [&] { return train(env, size, captured); });
+    if (outcome.failed_call.empty()) return false;
+    INFO("call " << n << ", " << outcome.failed_call);
+    require_right_kind(outcome);
+    const std::string weights = train(env, size, captured);
+    if (outcome.kind.empty()) REQUIRE(outcome.weights == weights);
+    if (is_release(outcome.failed_call)) return true;
+    REQUIRE(blas_handles() == handles_before + handles);
+    const Left after(env.device());
+    if (!after.exceeds(before)) return true;
+    // How many pinned blocks are used at a time depends on how far the device is: only what grows
+    // again and again is lost.
+    INFO(outcome.kind << ": " << outcome.text);
+    INFO("before: " << before.text() << "; after: " << after.text());
+    REQUIRE(attempt < 3);
+  }
+}
+
+void check_all_calls(bool captured) {
+  ls::Environment& env = test_environment();
+  const std::int64_t handles = handles_per_size(env);
+  REQUIRE(handles >= 4);
+  std::int64_t n = 1;
+  while (fails_as_it_should(env, n, captured, handles)) ++n;
+  env.print(std::to_string(n - 1) + " calls");
+  REQUIRE(n > 300);
+}
+
+}  // namespace
+
+TEST_CASE("each call of a training program fails once") { check_all_calls(false); }
+
+TEST_CASE("each call of a program that records its step fails once") { check_all_calls(true); }
