@@ -63,6 +63,41 @@ bool fails_as_it_should(ls::Environment& env, std::int64_t n, bool captured, std
   }
 }
 
+/// A loss of labels, which needs the device's word of status.
+std::string use(ls::Device device) {
+  const ls::Tensor x = ls::full({2, 3}, 1.5).to(device);
+  const ls::Tensor weight = ls::full({4, 3}, 0.5).to(device);
+  const ls::Tensor y = ls::linear(x, weight);
+  const ls::Tensor labels = ls::tensor(std::vector<std::int64_t>{1, 3}, {2}).to(device);
+  return std::to_string(ls::cross_entropy(y, labels).item<double>());
+}
+
+/// The n-th call of the first use of a device fails. False if it has fewer.
+bool first_use_fails(ls::Device device, std::int64_t n, const std::string& result, const Left& kept,
+                     std::int64_t handles) {
+  const Left before(test_environment().device());
+  const std::int64_t handles_before = blas_handles();
+  const Outcome outcome =
+      outcome_of([&] { emulation::fail_call(n, kCode); }, [&] { return use(device); });
+  if (outcome.failed_call.empty()) return false;
+  INFO("call " << n << ", " << outcome.failed_call << ", " << outcome.text);
+  if (outcome.failed_call == "cudaGetDeviceCount")  // also asked for by cuBLAS
+    REQUIRE(!outcome.kind.empty());
+  else
+    require_right_kind(outcome, false);
+  REQUIRE(use(device) == result);
+  if (is_release(outcome.failed_call)) return true;
+  REQUIRE(blas_handles() == handles_before + handles);
+  const Left after(device);
+  INFO("kept: " << kept.text() << "; before: " << before.text() << "; after: " << after.text());
+  REQUIRE(after.allocations == before.allocations + kept.allocations);
+  // How many blocks are in use at a time depends on how far the device is.
+  REQUIRE(after.pinned <= before.pinned + kept.pinned + 2);
+  REQUIRE(after.streams == before.streams + kept.streams);
+  REQUIRE(after.events - after.pinned == before.events - before.pinned);
+  return true;
+}
+
 void check_all_calls(bool captured) {
   ls::Environment& env = test_environment();
   const std::int64_t handles = handles_per_size(env);
@@ -78,3 +113,19 @@ void check_all_calls(bool captured) {
 TEST_CASE("each call of a training program fails once") { check_all_calls(false); }
 
 TEST_CASE("each call of a program that records its step fails once") { check_all_calls(true); }
+
+TEST_CASE("each call of the first use of a device fails once") {
+  const ls::Device own = test_environment().device();
+  use(own);
+  const Left before(own);
+  const std::int64_t handles_before = blas_handles();
+  const std::string result = use(ls::Device::cuda(1));
+  Left kept(ls::Device::cuda(1));
+  const std::int64_t handles = blas_handles() - handles_before;
+  kept.allocations -= before.allocations;
+  kept.pinned -= before.pinned;
+  kept.streams -= before.streams;
+  int n = 1;
+  while (first_use_fails(ls::Device::cuda(1 + n), n, result, kept, handles)) ++n;
+  REQUIRE(n > 50);
+}
