@@ -43,8 +43,12 @@ struct Outcome {
   std::string failed_call;  // empty: the program has fewer calls
 };
 
-/// Adam, clipping and dropout, four times.
-inline std::string train(ls::Environment& env, const Size& size, bool captured) {
+constexpr int kSteps = 4;
+
+/// Adam, clipping and dropout.
+inline std::string train(
+    ls::Environment& env, const Size& size, bool captured,
+    const std::function<void(int)>& before_step = [](int) {}) {
   env.seed(11);
   ls::nn::Sequential model{ls::nn::Linear{size.features, size.hidden}, ls::nn::GELU{},
                            ls::nn::Dropout{0.25}, ls::nn::Linear{size.hidden, size.features}};
@@ -60,7 +64,8 @@ inline std::string train(ls::Environment& env, const Size& size, bool captured) 
                         },
                         {.warm_up = 1, .enabled = captured}};
   ls::Generator generator(100 + static_cast<std::uint64_t>(env.rank()));
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kSteps; ++i) {
+    before_step(i);
     const ls::Tensor x =
         ls::uniform({size.rows, size.features}, -1, 1, ls::DType::float32, generator);
     const ls::Tensor labels = ls::tensor(

@@ -63,6 +63,37 @@ bool fails_as_it_should(ls::Environment& env, std::int64_t n, bool captured, std
   }
 }
 
+/// Each allocation of memory fails with "out of memory": twice in a row, because the first one
+/// gives the free memory back and tries again.
+void check_allocations(const std::string& call) {
+  ls::Environment& env = test_environment();
+  train(env, fresh_size(), true);
+  const auto fails = [&](std::int64_t n) {
+    const Size size = fresh_size();
+    trimmed(env.device());
+    const Outcome outcome = outcome_of(
+        [&] {
+          emulation::fail_call(call, n, cudaErrorMemoryAllocation);
+          emulation::fail_call(call, n + 1, cudaErrorMemoryAllocation);
+        },
+        [&] { return train(env, size, true); });
+    if (outcome.failed_call.empty()) return false;
+    INFO(call << " " << n << ": " << outcome.kind << ": " << outcome.text);
+    if (outcome.kind.empty()) {
+      REQUIRE(outcome.weights == train(env, size, true));
+    } else {
+      REQUIRE(outcome.kind == "DeviceError");
+      REQUIRE(outcome.code == cudaErrorMemoryAllocation);
+      REQUIRE(outcome.text.find(" bytes") != std::string::npos);
+      REQUIRE(outcome.text.find("out of memory") != std::string::npos);
+    }
+    return true;
+  };
+  std::int64_t n = 1;
+  while (fails(n)) ++n;
+  REQUIRE(n > 1);
+}
+
 /// A loss of labels, which needs the device's word of status.
 std::string use(ls::Device device) {
   const ls::Tensor x = ls::full({2, 3}, 1.5).to(device);
@@ -128,4 +159,37 @@ TEST_CASE("each call of the first use of a device fails once") {
   int n = 1;
   while (first_use_fails(ls::Device::cuda(1 + n), n, result, kept, handles)) ++n;
   REQUIRE(n > 50);
+}
+
+TEST_CASE("memory that cannot be had is told with its bytes") {
+  check_allocations("cudaMalloc");
+  const Outcome pinned =
+      outcome_of([] { emulation::fail_call("cudaHostAlloc", 1, cudaErrorMemoryAllocation); },
+                 [] { return use(ls::Device::cuda(127)); });
+  INFO(pinned.text);
+  REQUIRE(pinned.kind == "DeviceError");
+  REQUIRE(pinned.text.find("cudaHostAlloc of 4096 bytes on cuda:127: out of memory") !=
+          std::string::npos);
+}
+
+// As after an illegal address: every call fails from then on, those of destructors included.
+TEST_CASE("a dead context is told by the next call, and destructors are quiet") {
+  ls::Environment& env = test_environment();
+  const Size size = fresh_size();
+  const std::string weights = train(env, size, false);
+  for (const bool captured : {false, true})
+    for (int step = 0; step < kSteps; ++step) {
+      const Outcome outcome = outcome_of([] {},
+                                         [&] {
+                                           return train(env, size, captured, [&](int i) {
+                                             if (i == step)
+                                               emulation::poison_context(cudaErrorIllegalAddress);
+                                           });
+                                         });
+      INFO("step " << step << ": " << outcome.kind << ": " << outcome.text);
+      REQUIRE(outcome.kind == "DeviceError");
+      REQUIRE(outcome.code == cudaErrorIllegalAddress);
+      REQUIRE(outcome.text.find("cudaErrorIllegalAddress") != std::string::npos);
+      REQUIRE(train(env, size, captured) == weights);
+    }
 }
