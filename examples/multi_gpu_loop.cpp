@@ -1,5 +1,6 @@
 // The data-parallel loop: each rank trains on its own part of the data, and all replicas take the
 // same steps. Start it on any number of ranks: mpirun -np 2 multi_gpu_loop
+// With --capture a GPU records the step once and replays it from then on.
 #include <vector>
 
 #include <lockstep/lockstep.hpp>
@@ -14,6 +15,8 @@ int main(int argc, char** argv) {
     common::TrainingOptions options{.epochs = 10, .batch_size = 32};
     CLI::App app{"Trains a network of two layers on random vectors.", "multi_gpu_loop"};
     common::add_training_options(app, options);
+    bool capture = false;
+    app.add_flag("--capture", capture, "record the step and replay it, where the device can");
     if (const auto status = common::parse(app, argc, argv, env)) return *status;
     common::apply(options, env);
 
@@ -24,18 +27,20 @@ int main(int argc, char** argv) {
     ls::data::DataLoader loader{
         dataset, env, {.batch_size_per_rank = options.batch_size, .shuffle = true}};
 
+    ls::CapturedStep step{[&](const ls::Tensor& inputs) {
+                            auto loss = ls::mean(replica(inputs));
+                            adam.zero_grad();
+                            loss.backward();
+                            adam.step();
+                            return loss;
+                          },
+                          {.enabled = capture}};
     std::vector<double> seconds;
     double epoch_loss = 0;
     for (std::int64_t epoch = 0; epoch < options.epochs; ++epoch) {
       const common::Stopwatch watch;
       common::LossMeter meter;
-      for (const auto& batch : loader.epoch(epoch)) {
-        auto loss = ls::mean(replica(batch.inputs));
-        adam.zero_grad();
-        loss.backward();
-        adam.step();
-        meter.add(loss, batch.size);
-      }
+      for (const auto& batch : loader.epoch(epoch)) meter.add(step(batch.inputs), batch.size);
       epoch_loss = meter.mean(env);
       seconds.push_back(watch.seconds());
       env.print("epoch " + std::to_string(epoch) + "  loss " + common::fixed(epoch_loss, 4));
@@ -43,10 +48,10 @@ int main(int argc, char** argv) {
 
     const double median = common::median(seconds);
     const double samples = static_cast<double>(loader.sample_count() * env.size());
-    env.print(common::ResultLine{}
-                  .add("ranks", env.size())
-                  .add("device", to_string(env.device()))
-                  .add("us_per_step", 1e6 * median / static_cast<double>(loader.batch_count()), 1)
+    common::ResultLine result;
+    result.add("ranks", env.size()).add("device", to_string(env.device()));
+    if (capture) result.add("replayed_steps", step.replay_count());
+    env.print(result.add("us_per_step", 1e6 * median / static_cast<double>(loader.batch_count()), 1)
                   .add("samples_per_second", samples / median, 0)
                   .add("loss", epoch_loss, 6)
                   .text());

@@ -55,6 +55,16 @@ struct ChosenQueue {
 };
 /// Chooses the queue of this thread's operations on that device. Returns the choice before.
 ChosenQueue set_cuda_queue(int index, ChosenQueue queue);
+/// What is queued on `later` from now on comes after what is on `earlier` now. Does not wait.
+void cuda_order(int index, Queue later, Queue earlier);
+/// The device that the memory lies on; -1: host memory.
+int cuda_device_of(const void* pointer);
+/// The program's current device.
+int cuda_current_device();
+/// Whether float32 products may round their operands to TF32; LOCKSTEP_TF32 says it at the start.
+void cuda_allow_tf32(bool allowed);
+/// @throws InvalidUsage if LOCKSTEP_TF32 cannot be read
+bool cuda_tf32_allowed();
 /// Why cuda_device_count() is 0.
 std::string cuda_missing_reason();
 

@@ -18,11 +18,21 @@ namespace {
                            "device cpu, or build with -DLOCKSTEP_CUDA=ON");
 }
 
+[[noreturn]] void refuse(const char* what) {
+  throw BackendUnavailable("[cuda] " + std::string(what) +
+                           ": this lockstep was built without CUDA; build with -DLOCKSTEP_CUDA=ON");
+}
+
 }  // namespace
 
 const Backend& cuda_backend(int index) { refuse(index); }
 Queue cuda_current_queue(int index) { refuse(index); }
 ChosenQueue set_cuda_queue(int index, ChosenQueue) { refuse(index); }
+void cuda_order(int index, Queue, Queue) { refuse(index); }
+int cuda_device_of(const void*) { refuse("borrow of device memory"); }
+int cuda_current_device() { refuse("the current device"); }
+void cuda_allow_tf32(bool) { refuse("allow_tf32"); }
+bool cuda_tf32_allowed() { refuse("tf32_allowed"); }
 std::string cuda_missing_reason() { return "this lockstep was built without CUDA"; }
 CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
 std::unique_ptr<Recording> make_cuda_recording(int index) { refuse(index); }

@@ -1,9 +1,13 @@
 #include <lockstep/parallel/gradient_synchronizer.hpp>
 
+#include <memory>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include <lockstep/core/error.hpp>
 
+#include "backend/backend.hpp"
 #include "parallel/agreement.hpp"
 #include "parallel/bucket_exchange.hpp"
 #include "parallel/scale_gradient.hpp"
@@ -11,6 +15,31 @@
 namespace lockstep::inline v0 {
 
 namespace detail {
+
+namespace {
+
+/// While it lives, this thread's operations on the device run on lockstep's own stream: gradients
+/// of one bucket may become ready on several streams, and their exchange comes after one.
+class OwnStream {
+ public:
+  explicit OwnStream(int index) : index_(index), before_(backend::set_cuda_queue(index, {})) {}
+  ~OwnStream() { backend::set_cuda_queue(index_, before_); }
+  OwnStream(const OwnStream&) = delete;
+  OwnStream& operator=(const OwnStream&) = delete;
+
+  void come_after(void* stream) const {
+    backend::cuda_order(index_, backend::cuda_current_queue(index_), {stream});
+  }
+  void come_before(void* stream) const {
+    backend::cuda_order(index_, {stream}, backend::cuda_current_queue(index_));
+  }
+
+ private:
+  int index_;
+  backend::ChosenQueue before_;
+};
+
+}  // namespace
 
 class SynchronizerState {
  public:
@@ -33,9 +62,44 @@ class SynchronizerState {
     apply(exchange.finish());
   }
 
+  void ready(std::int64_t id, void* stream) {
+    if (!exchange.committed() || id < 0 || id >= exchange.entry_count())
+      return exchange.ready(id);  // says what is wrong
+    const Device device = exchange.gradient(id).device();
+    if (device.kind != DeviceKind::cuda)
+      throw InvalidUsage("ready: gradient " + std::to_string(id) + " is on " + to_string(device) +
+                         ", where there are no streams; call ready(id)");
+    const OwnStream own(device.index);
+    own.come_after(stream);
+    exchange.ready(id);
+  }
+
+  /// Runs finish or finish_without_rest on lockstep's own streams, and what is queued on the
+  /// program's comes after that. `writes`: gradients that the program did not order are written to.
+  template <class Finish>
+  void on_stream(void* stream, bool writes, const Finish& finish) {
+    std::vector<std::unique_ptr<OwnStream>> streams;
+    for (const int index : device_indexes()) {
+      streams.push_back(std::make_unique<OwnStream>(index));
+      if (writes) streams.back()->come_after(stream);
+    }
+    if (streams.empty() && exchange.committed())
+      throw InvalidUsage("finish: no gradient is on a device with streams; call it without one");
+    finish();
+    for (const auto& own : streams) own->come_before(stream);
+  }
+
   BucketExchange exchange;
 
  private:
+  std::set<int> device_indexes() {
+    std::set<int> indexes;
+    for (std::int64_t id = 0; id < exchange.entry_count(); ++id)
+      if (const Device device = exchange.gradient(id).device(); device.kind == DeviceKind::cuda)
+        indexes.insert(device.index);
+    return indexes;
+  }
+
   void apply(double factor) {
     if (factor == 1) return;
     for (std::int64_t id = 0; id < exchange.entry_count(); ++id)
@@ -67,8 +131,15 @@ void GradientSynchronizer::set_sample_count(double samples) {
   state_->exchange.set_sample_count(samples);
 }
 void GradientSynchronizer::ready(std::int64_t id) { state_->exchange.ready(id); }
+void GradientSynchronizer::ready(std::int64_t id, void* stream) { state_->ready(id, stream); }
 void GradientSynchronizer::finish_without_rest() { state_->finish_without_rest(); }
+void GradientSynchronizer::finish_without_rest(void* stream) {
+  state_->on_stream(stream, true, [this] { state_->finish_without_rest(); });
+}
 void GradientSynchronizer::finish() { state_->finish(); }
+void GradientSynchronizer::finish(void* stream) {
+  state_->on_stream(stream, false, [this] { state_->finish(); });
+}
 const SynchronizerCounters& GradientSynchronizer::counters() const noexcept {
   return state_->exchange.counters();
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # headers.sh <source> <scratch> <compiler>: each public header compiles alone, under strict
-# warnings, with that compiler and with clang 14; the umbrella also as CUDA.
+# warnings, with that compiler and with clang 14; the umbrella and interop/cuda.hpp also as CUDA.
 set -euo pipefail
 source=$1 scratch=$2 compiler=$3
 mkdir -p "$scratch"
@@ -15,6 +15,12 @@ if command -v mpicxx >/dev/null; then
   read -r -a mpi < <(mpicxx --showme:compile 2>/dev/null || true) || true
   mpi=("${mpi[@]/#-I/-isystem}")
 fi
+nvcc=$(command -v nvcc || compgen -G '/usr/local/cuda/bin/nvcc' || true)
+cuda=()
+if [[ -n $nvcc ]]; then
+  toolkit=$(cd "$(dirname "$(readlink -f "$nvcc")")/.." && pwd)
+  if [[ -e $toolkit/include/cuda_runtime_api.h ]]; then cuda=(-isystem "$toolkit/include"); fi
+fi
 
 failed=0
 warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
@@ -23,6 +29,12 @@ while read -r header; do
   options=()
   case $header in
     lockstep/interop/mpi.hpp) ((${#mpi[@]} > 0)) || continue; options=("${mpi[@]}") ;;
+    lockstep/interop/cuda.hpp)
+      if ((${#cuda[@]} == 0)); then
+        echo "no CUDA toolkit here: $header was not compiled"
+        continue
+      fi
+      options=("${cuda[@]}") ;;
     lockstep/interop/*) continue ;;
   esac
   # Twice, so that a missing include guard is found.
@@ -36,11 +48,12 @@ while read -r header; do
   done
 done < <(find lockstep -name '*.hpp' | sort)
 
-nvcc=$(command -v nvcc || compgen -G '/usr/local/cuda/bin/nvcc' || true)
 if [[ -n $nvcc ]]; then
-  echo '#include <lockstep/lockstep.hpp>' >"$scratch/umbrella.cu"
-  "$nvcc" -std=c++20 -I. -c -o "$scratch/umbrella.o" "$scratch/umbrella.cu" ||
-    { echo "FAILED: the umbrella as CUDA"; failed=1; }
+  for header in lockstep/lockstep.hpp lockstep/interop/cuda.hpp; do
+    printf '#include <%s>\n#include <%s>\n' "$header" "$header" >"$scratch/one.cu"
+    "$nvcc" -std=c++20 -I. -c -o "$scratch/one.o" "$scratch/one.cu" ||
+      { echo "FAILED: $header as CUDA"; failed=1; }
+  done
 else
   echo "no nvcc here: the umbrella was not compiled as CUDA"
 fi

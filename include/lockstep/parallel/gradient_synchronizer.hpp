@@ -58,12 +58,20 @@ class LOCKSTEP_API GradientSynchronizer {
   /// The gradient is final for this step. From any thread, in any order. @throws InvalidUsage if it
   /// was ready before.
   void ready(std::int64_t id);
+  /// For a gradient on a device: final once what is now on `stream` (a cudaStream_t of that device)
+  /// has run. Does not wait. @throws InvalidUsage also for a gradient of the host
+  void ready(std::int64_t id, void* stream);
   /// All gradients that are not ready are taken as zero (weighted: a rank without samples); then as
   /// finish().
   void finish_without_rest();
+  void finish_without_rest(void* stream);
   /// Waits for the exchange; the gradients then hold the average. @throws InvalidUsage naming
   /// gradients that are not ready; CommunicationError.
   void finish();
+  /// What is queued on `stream` (a cudaStream_t) from now on comes after the exchange and finds the
+  /// average. Does not wait for the device; only the number of samples of Averaging::weighted is
+  /// waited for. @throws InvalidUsage also without gradients on a device
+  void finish(void* stream);
 
   const SynchronizerCounters& counters() const noexcept;
   std::int64_t bucket_count() const noexcept;

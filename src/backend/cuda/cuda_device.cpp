@@ -180,5 +180,30 @@ ChosenQueue set_cuda_queue(int index, ChosenQueue queue) {
   return before;
 }
 
+void cuda_order(int index, Queue later, Queue earlier) {
+  if (later.stream == earlier.stream) return;
+  cuda::device_state(index);
+  const cuda::DeviceGuard guard(index);  // null is the default stream of the current device
+  const cuda::Event event = cuda::make_event();
+  cuda::check(cudaEventRecord(event.get(), cuda::stream_of(earlier)), "cudaEventRecord");
+  cuda::check(cudaStreamWaitEvent(cuda::stream_of(later), event.get(), 0), "cudaStreamWaitEvent");
+}
+
+int cuda_device_of(const void* pointer) {
+  if (cuda_device_count() == 0)
+    throw BackendUnavailable("[cuda] borrow of device memory: " + cuda_missing_reason());
+  cudaPointerAttributes attributes{};
+  cuda::check(cudaPointerGetAttributes(&attributes, pointer), "cudaPointerGetAttributes");
+  const bool on_device =
+      attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+  return on_device ? attributes.device : -1;
+}
+
+int cuda_current_device() {
+  int index = 0;
+  cuda::check(cudaGetDevice(&index), "cudaGetDevice");
+  return index;
+}
+
 }  // namespace backend
 }  // namespace lockstep::inline v0

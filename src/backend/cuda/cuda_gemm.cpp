@@ -1,7 +1,9 @@
 #include "backend/cuda/cuda_gemm.hpp"
 
 #include <atomic>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <lockstep/core/error.hpp>
@@ -12,7 +14,21 @@ namespace {
 
 constexpr std::int64_t kWorkspace = 32 * 1024 * 1024;  // what NVIDIA advises for Hopper
 
-std::atomic<bool> tf32_allowed{false};
+bool tf32_from_environment() {
+  const char* text = std::getenv("LOCKSTEP_TF32");
+  if (text == nullptr || *text == '\0') return false;
+  const std::string_view choice = text;
+  if (choice == "1") return true;
+  if (choice == "0") return false;
+  throw InvalidUsage("LOCKSTEP_TF32 is \"" + std::string(choice) + "\"; it must be 0 or 1");
+}
+
+std::atomic<bool>& tf32_setting() {
+  static std::atomic<bool> setting{tf32_from_environment()};
+  return setting;
+}
+
+bool tf32() { return tf32_setting(); }
 
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
@@ -60,10 +76,8 @@ MatrixLayout row_major_layout(cudaDataType_t type, bool transposed, std::int64_t
 
 }  // namespace
 
-void set_tf32(bool allowed) noexcept { tf32_allowed = allowed; }
-bool tf32() noexcept { return tf32_allowed; }
-
 CudaGemm::CudaGemm(int index) : OnDevice(index) {
+  tf32();  // a variable that cannot be read is said at the first use of a device
   const DeviceGuard guard(index);
   check_blas(cublasLtCreate(&handle_), "cublasLtCreate");
 }
@@ -210,3 +224,10 @@ void CudaGemm::linear_gradients(DType dtype, const LinearShape& shape,
 }
 
 }  // namespace lockstep::inline v0::backend::cuda
+
+namespace lockstep::inline v0::backend {
+
+void cuda_allow_tf32(bool allowed) { cuda::tf32_setting() = allowed; }
+bool cuda_tf32_allowed() { return cuda::tf32_setting(); }
+
+}  // namespace lockstep::inline v0::backend

@@ -62,8 +62,4 @@ class CudaGemm final : public Gemm, private OnDevice {
   std::map<Key, Plan> plans_;
 };
 
-/// Whether float32 products may round their operands to TF32 (10 bits of mantissa); off at start.
-void set_tf32(bool allowed) noexcept;
-bool tf32() noexcept;
-
 }  // namespace lockstep::inline v0::backend::cuda
