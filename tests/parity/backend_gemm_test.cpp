@@ -1,12 +1,6 @@
 // Matrix products and linear layers.
 #include "parity/on_both.hpp"
 
-// Of src/backend/cuda/cuda_gemm.hpp, which needs the headers of CUDA.
-namespace lockstep::inline v0::backend::cuda {
-void set_tf32(bool allowed) noexcept;
-bool tf32() noexcept;
-}  // namespace lockstep::inline v0::backend::cuda
-
 using namespace parity;
 
 namespace {
@@ -161,15 +155,15 @@ TEST_CASE("products of 16-bit floats on CUDA are those in float32, rounded once"
 TEST_CASE("TF32 is off until it is asked for, and then changes float32 within its bound") {
   if (no_device()) return;
   struct Restore {
-    ~Restore() { cuda::set_tf32(false); }
+    ~Restore() { backend::cuda_allow_tf32(false); }
   } restore;
   const GemmShape shape{.m = 64, .n = 48, .k = 96};
-  CHECK_FALSE(cuda::tf32());
+  CHECK_FALSE(backend::cuda_tf32_allowed());
   const auto exact =
       on_both([&](const Side& side) { return product<float>(side, shape, 0, false); });
   CHECK(apart(exact) <= kProduct<float>);
-  cuda::set_tf32(true);
-  CHECK(cuda::tf32());
+  backend::cuda_allow_tf32(true);
+  CHECK(backend::cuda_tf32_allowed());
   const auto rounded =
       on_both([&](const Side& side) { return product<float>(side, shape, 0, false); });
   CHECK_FALSE(same(rounded.second, exact.second));
@@ -178,7 +172,7 @@ TEST_CASE("TF32 is off until it is asked for, and then changes float32 within it
   const auto wide =
       on_both([&](const Side& side) { return product<double>(side, shape, 0, false); });
   CHECK(apart(wide) <= kProduct<double>);
-  cuda::set_tf32(false);
+  backend::cuda_allow_tf32(false);
   CHECK(
       same(on_both([&](const Side& side) { return product<float>(side, shape, 0, false); }).second,
            exact.second));
