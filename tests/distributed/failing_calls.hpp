@@ -91,6 +91,9 @@ inline Outcome outcome_of(const std::function<void()>& arm,
     outcome.kind = "CommunicationError";
     outcome.code = error.code();
     outcome.text = error.what();
+  } catch (const ls::BackendUnavailable& error) {
+    outcome.kind = "BackendUnavailable";
+    outcome.text = error.what();
   } catch (const std::exception& error) {
     outcome.kind = "another exception";
     outcome.text = error.what();

@@ -150,6 +150,7 @@ std::string cuda_missing_reason() {
 
 CudaDeviceDescription cuda_device_description(int index) {
   cuda::device_state(index);
+  const cuda::DeviceGuard guard(index);  // which is what an error names
   cudaDeviceProp properties{};
   cuda::check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
   CudaDeviceDescription description{.name = properties.name, .uuid = "GPU", .pci = {}};

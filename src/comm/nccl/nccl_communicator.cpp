@@ -8,6 +8,7 @@
 #include "backend/backend.hpp"
 #include "backend/capture.hpp"
 #include "backend/stream_watch.hpp"
+#include "comm/nccl/given_up.hpp"
 #include "comm/nccl/monitor.hpp"
 #include "comm/nccl/rank_order.hpp"
 
@@ -117,6 +118,7 @@ ncclUniqueId share_id(CommunicatorBackend& host) {
 
 NcclCommunicator::NcclCommunicator(const PlaneContext& context)
     : context_(context), rank_(context.host->rank()), size_(context.host->size()) {
+  release_given_up();
   const ncclUniqueId id = share_id(*context.host);
   id_ = std::hash<std::string_view>{}({id.internal, sizeof id.internal}) | 1U;  // never 0
   link_ = std::make_shared<Link>(Link::Identity{context.device.index, rank_, size_}, id,
