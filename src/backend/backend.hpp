@@ -55,6 +55,9 @@ struct ChosenQueue {
 };
 /// Chooses the queue of this thread's operations on that device. Returns the choice before.
 ChosenQueue set_cuda_queue(int index, ChosenQueue queue);
+/// A collective on that device failed, so what its result said about the other ranks means nothing:
+/// the next read of a value does not throw it.
+void forget_problems_of_ranks(int index) noexcept;
 /// Why cuda_device_count() is 0.
 std::string cuda_missing_reason();
 

@@ -23,6 +23,7 @@ namespace {
 const Backend& cuda_backend(int index) { refuse(index); }
 Queue cuda_current_queue(int index) { refuse(index); }
 ChosenQueue set_cuda_queue(int index, ChosenQueue) { refuse(index); }
+void forget_problems_of_ranks(int) noexcept {}
 std::string cuda_missing_reason() { return "this lockstep was built without CUDA"; }
 CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
 std::unique_ptr<Recording> make_cuda_recording(int index) { refuse(index); }

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "backend/backend.hpp"
 #include "comm/nccl/given_up.hpp"
 
 namespace lockstep::inline v0::detail::nccl {
@@ -83,6 +84,7 @@ std::string Link::who() const { return " on rank " + std::to_string(identity_.ra
 void Link::fail(std::string text, int code) noexcept {
   if (failure_) return;
   failure_.emplace("[nccl] " + std::move(text), identity_.rank, code);
+  backend::forget_problems_of_ranks(identity_.device);
   for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   flights_.clear();
   if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
