@@ -66,7 +66,7 @@ Link::Link(Identity identity, const ncclUniqueId& id,
       ncclCommInitRankConfig(&communicator_, identity_.size, id, identity_.rank, &config);
   const Lock lock(mutex_);
   if (result != ncclSuccess && result != ncclInProgress)
-    fail("connect" + who() + ": " + to_string(failed(result, nullptr)), result);
+    fail("connect" + who() + ": " + to_string(failed(result, nullptr)) + interface_text(), result);
 }
 
 Link::~Link() {
@@ -105,7 +105,8 @@ bool Link::connected() {
   if (asked != ncclSuccess) state = asked;
   if (state == ncclInProgress) return false;
   if (state != ncclSuccess) {
-    fail("connect" + who() + ": " + to_string(failed(state, communicator_)), state);
+    fail("connect" + who() + ": " + to_string(failed(state, communicator_)) + interface_text(),
+         state);
     throw CommunicationError(*failure_);
   }
   return connected_ = true;
