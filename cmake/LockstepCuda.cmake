@@ -3,7 +3,11 @@
 # stand-in of tests/emulation: for tests without a GPU, never for use.
 set(LOCKSTEP_CUDA AUTO CACHE STRING "CUDA backend: AUTO, ON or OFF")
 set(LOCKSTEP_NCCL AUTO CACHE STRING "NCCL transport of the CUDA backend: AUTO, ON or OFF")
-set(LOCKSTEP_CUDA_ARCHITECTURES "75;80;86;89;90;100;120"
+set(lockstep_architectures "75;80;86;89;90;100;120")
+if(DEFINED ENV{CUDAARCHS})
+  set(lockstep_architectures $ENV{CUDAARCHS})
+endif()
+set(LOCKSTEP_CUDA_ARCHITECTURES "${lockstep_architectures}"
     CACHE STRING "GPU architectures to build for, as CMAKE_CUDA_ARCHITECTURES takes them")
 option(LOCKSTEP_CUDA_EMULATED "For tests: run CUDA code on a host stand-in" OFF)
 
@@ -12,8 +16,18 @@ if(LOCKSTEP_CUDA_EMULATED)
   set(LOCKSTEP_WITH_NCCL TRUE)
 endif()
 
+# A project that lockstep is a part of keeps the languages that it chose: there AUTO takes CUDA where
+# the project has enabled it already.
+set(lockstep_may_look_for_cuda TRUE)
+get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+if(LOCKSTEP_CUDA_EMULATED OR LOCKSTEP_CUDA STREQUAL "OFF")
+  set(lockstep_may_look_for_cuda FALSE)
+elseif(LOCKSTEP_CUDA STREQUAL "AUTO" AND NOT PROJECT_IS_TOP_LEVEL AND NOT "CUDA" IN_LIST languages)
+  set(lockstep_may_look_for_cuda FALSE)
+endif()
+
 set(lockstep_cuda_found FALSE)
-if(NOT LOCKSTEP_CUDA_EMULATED AND NOT LOCKSTEP_CUDA STREQUAL "OFF")
+if(lockstep_may_look_for_cuda)
   include(CheckLanguage)
   find_package(CUDAToolkit 12.4 QUIET)
   if(CUDAToolkit_FOUND)
@@ -56,3 +70,14 @@ function(lockstep_report_dependencies)
   message(STATUS "lockstep: MPI ${LOCKSTEP_WITH_MPI}, GEMM from ${LOCKSTEP_BLAS_NAME}, "
                  "zlib ${LOCKSTEP_WITH_ZLIB}, CUDA ${cuda}")
 endfunction()
+
+# The targets that take the places of CUDA::cudart, CUDA::cublasLt and NCCL::NCCL.
+macro(lockstep_add_cuda_stand_in)
+  if(LOCKSTEP_CUDA_EMULATED)
+    add_subdirectory(tests/emulation)
+    if(NOT TARGET emulated_cuda_runtime)
+      message(FATAL_ERROR "LOCKSTEP_CUDA_EMULATED needs Boost.Context (Debian: libboost-context-dev)")
+    endif()
+    add_subdirectory(tests/emulation/nccl)
+  endif()
+endmacro()

@@ -24,4 +24,7 @@ write_basic_package_version_file(
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/package/lockstepConfig.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/package/lockstepConfigVersion.cmake
         DESTINATION ${lockstep_package_dir})
+if(LOCKSTEP_WITH_NCCL)
+  install(FILES cmake/FindNCCL.cmake DESTINATION ${lockstep_package_dir})
+endif()
 install(EXPORT lockstepTargets NAMESPACE lockstep:: DESTINATION ${lockstep_package_dir})

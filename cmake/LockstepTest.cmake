@@ -60,9 +60,13 @@ function(lockstep_add_run name)
     set(arg_TIMEOUT ${lockstep_test_timeout})
   endif()
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
+  set(environment ${lockstep_test_environment})
+  if("emulated" IN_LIST arg_LABELS OR "gpu" IN_LIST arg_LABELS)
+    list(APPEND environment LOCKSTEP_TEST_DEVICE=auto)
+  endif()
   set_tests_properties(
     ${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} PROCESSORS ${processors} LABELS "${arg_LABELS}"
-                       ENVIRONMENT "${lockstep_test_environment}")
+                       ENVIRONMENT "${environment}")
 endfunction()
 
 function(lockstep_add_test name)

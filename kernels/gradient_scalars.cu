@@ -14,7 +14,8 @@ __global__ void clip_factor_kernel(const double* sum_of_squares, const double* f
                                    double* new_factor) {
   const double pending = factor == nullptr ? 1.0 : *factor;
   const double scaled = pending * host_factor;
-  const double length = sqrt(*sum_of_squares) * (scaled < 0 ? -scaled : scaled);
+  // Subtracted from 0: the negative of 0 would give a norm of -0.
+  const double length = sqrt(*sum_of_squares) * (scaled <= 0 ? 0.0 - scaled : scaled);
   const double coefficient = max_norm / (length + 1e-6);
   *norm = length;
   *new_factor = (coefficient >= 1 ? 1.0 : coefficient) * pending;  // a NaN is not >= 1 and stays

@@ -11,7 +11,7 @@ Usage: scripts/test.sh [--preset NAME] [--no-setup] [ctest argument ...]
 Installs what is missing (scripts/setup.sh --test), builds everything and runs all tests. The last
 lines are ctest's summary; the exit status is not 0 if anything failed.
 
-  --preset NAME  release (the default), debug, sanitize, thread-sanitize or no-mpi; also PRESET=NAME
+  --preset NAME  release (the default), debug, sanitize, thread-sanitize, emulated or no-mpi; also PRESET=NAME
   --no-setup     install nothing
   JOBS=N         number of jobs that build and test at a time (default: all processors)
 

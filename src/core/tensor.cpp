@@ -228,6 +228,9 @@ void Tensor::backward(const Tensor& gradient, BackwardOptions options) const {
   if (!(gradient.shape() == shape()) || gradient.dtype() != dtype())
     throw ShapeError("backward: the gradient is " + detail::describe(gradient) + ", the tensor " +
                      detail::describe(*this));
+  if (!(gradient.device() == device()))
+    throw InvalidUsage("backward: the gradient is on " + to_string(gradient.device()) +
+                       ", the tensor on " + to_string(device()));
   // A copy: the gradient may be memory that this backward writes to.
   detail::run_backward(*this, gradient.detach().clone(), options.retain_graph);
 }

@@ -9,6 +9,7 @@
 #include <lockstep/core/error.hpp>
 #include <lockstep/core/trace.hpp>
 
+#include "comm/communicator_backend.hpp"
 #include "core/tensor_impl.hpp"
 #include "parallel/scale_gradient.hpp"
 
@@ -39,6 +40,12 @@ BucketExchange::BucketExchange(Communicator ranks, const SynchronizerOptions& op
     throw InvalidUsage("bucket_bytes = " + std::to_string(options.bucket_bytes) +
                        " and first_bucket_bytes = " + std::to_string(options.first_bucket_bytes) +
                        ": both must be positive");
+}
+
+BucketExchange::~BucketExchange() {
+  for (const Bucket& bucket : buckets_)
+    if (bucket.flat.defined() && bucket.flat.element_count() > 0)
+      ranks_.backend()->forget_memory(bucket.flat.device(), bytes_of(bucket.flat));
 }
 
 std::int64_t BucketExchange::add(std::string name, Tensor gradient) {
@@ -131,7 +138,12 @@ void BucketExchange::commit() {
     buckets_[b].layout = layout_of(buckets_[b]);
   }
   agree_on_layouts();
-  for (Bucket& bucket : buckets_) form_flat(bucket);
+  for (Bucket& bucket : buckets_) {
+    form_flat(bucket);
+    if (bucket.flat.element_count() > 0)
+      ranks_.backend()->register_memory(bucket.flat.device(), bytes_of(bucket.flat),
+                                        bucket.flat.byte_count());
+  }
   committed_ = true;
   begin_next_step();
 }

@@ -20,6 +20,9 @@ class BucketExchange {
   /// by what to divide.
   BucketExchange(Communicator ranks, const SynchronizerOptions& options,
                  bool caller_averages = false);
+  ~BucketExchange();
+  BucketExchange(const BucketExchange&) = delete;
+  BucketExchange& operator=(const BucketExchange&) = delete;
 
   /// Registers memory; the first added is expected to become ready last.
   std::int64_t add(std::string name, Tensor gradient);

@@ -26,17 +26,38 @@ TEST_CASE("a replayed step is one launch, and the host waits for nothing") {
   REQUIRE(step.replay_count() == 1);
   const emulation::Counters before = emulation::counters();
   const emulation::LiveObjects live_before = emulation::live_objects();
-  for (int i = 0; i < 5; ++i) step(x);
+  ls::Tensor loss;
+  for (int i = 0; i < 5; ++i) loss = step(x);
   const emulation::Counters after = emulation::counters();
   CHECK(step.replay_count() == 6);
   CHECK(after.graph_launches - before.graph_launches == 5);
   CHECK(after.kernel_launches == before.kernel_launches);
-  CHECK(after.kernel_runs > before.kernel_runs);
   CHECK(after.host_synchronizations == before.host_synchronizations);
   CHECK(after.allocations == before.allocations);
+  loss.item();
+  CHECK(emulation::counters().kernel_runs > before.kernel_runs);
   const emulation::LiveObjects live_after = emulation::live_objects();
   CHECK(live_after.streams == live_before.streams);
   CHECK(live_after.graphs == live_before.graphs);
+}
+
+TEST_CASE("buckets lie in memory that NCCL knows, until the replica goes away") {
+  ls::Environment& env = test_environment();
+  const std::int64_t registered = emulation::call_count("ncclCommRegister");
+  const std::int64_t given_back = emulation::call_count("ncclCommDeregister");
+  {
+    ls::nn::Sequential model{ls::nn::Linear{8, 16}, ls::nn::ReLU{}, ls::nn::Linear{16, 3}};
+    ls::DataParallel replica{model, env, {.bucket_bytes = 400, .first_bucket_bytes = 200}};
+    const ls::Tensor x = ls::full({4, 8}, 0.5, ls::DType::float32, env.device());
+    ls::mean(replica(x)).backward();
+    replica.wait();
+    CHECK(env.device() == x.device());
+    CHECK(ls::mean(x).item() == 0.5);  // all has run
+    const std::int64_t buckets = env.size() == 1 ? 0 : replica.bucket_count();
+    CHECK(emulation::call_count("ncclCommRegister") - registered == buckets);
+  }
+  CHECK(emulation::call_count("ncclCommDeregister") - given_back ==
+        emulation::call_count("ncclCommRegister") - registered);
 }
 
 TEST_CASE("a captured step that goes away gives back what it had") {

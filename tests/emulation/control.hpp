@@ -57,6 +57,7 @@ std::int64_t call_count(const std::string& name);  // of any function of a stand
 // nothing and returns this error.
 void fail_call(std::int64_t n, int error);
 void fail_call(const std::string& name, std::int64_t n, int error);
+std::string failed_call();  // the last call that failed because of that; empty: none since reset()
 
 // Event waits are numbered from 0 as cudaStreamWaitEvent is called.
 std::int64_t event_wait_count();

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <streambuf>
 #include <string>
@@ -102,7 +103,11 @@ CATCH_REGISTER_LISTENER(FailureListener)
 lockstep::Environment& test_environment() { return *environment; }
 
 int main(int argc, char** argv) {
-  return lockstep::run(argc, argv, [&](lockstep::Environment& env) {
+  // The tests of devices ask for them; all others mean the CPU, whatever the machine has.
+  const char* device = std::getenv("LOCKSTEP_TEST_DEVICE");
+  const lockstep::EnvironmentOptions options{
+      .device = lockstep::device_choice(device != nullptr ? device : "cpu")};
+  return lockstep::run(argc, argv, options, [&](lockstep::Environment& env) {
     environment = &env;
     RankOutput rank_output(env.rank());
     output = &rank_output;

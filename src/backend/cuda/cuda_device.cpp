@@ -49,33 +49,36 @@ DeviceState::DeviceState(int index)
 
 std::int32_t* DeviceState::status() {
   const std::lock_guard lock(status_mutex_);
-  if (status_ != nullptr) return status_;
+  if (status_) return static_cast<std::int32_t*>(status_.get());
   const DeviceGuard guard(index_);
+  // Nothing is kept before all of it is there.
+  PinnedPool::Block copy = memory_.pinned().take(sizeof(std::int32_t));
+  *reinterpret_cast<std::int32_t*>(copy.data()) = 0;
   void* memory = nullptr;
   check(cudaMalloc(&memory, sizeof(std::int32_t)), "cudaMalloc");
-  status_ = static_cast<std::int32_t*>(memory);
-  check(cudaMemsetAsync(status_, 0, sizeof(std::int32_t), current_stream(index_)),
+  DeviceWord word(memory);
+  check(cudaMemsetAsync(memory, 0, sizeof(std::int32_t), current_stream(index_)),
         "cudaMemsetAsync");
-  status_copy_ = memory_.pinned().take(sizeof(std::int32_t));
-  *reinterpret_cast<std::int32_t*>(status_copy_.data()) = 0;
-  return status_;
+  status_ = std::move(word);
+  status_copy_ = std::move(copy);
+  return static_cast<std::int32_t*>(memory);
 }
 
 void DeviceState::copy_status(cudaStream_t stream) {
   const std::lock_guard lock(status_mutex_);
-  if (status_ == nullptr) return;
-  check(cudaMemcpyAsync(status_copy_.data(), status_, sizeof(std::int32_t), cudaMemcpyDeviceToHost,
-                        stream),
+  if (!status_) return;
+  check(cudaMemcpyAsync(status_copy_.data(), status_.get(), sizeof(std::int32_t),
+                        cudaMemcpyDeviceToHost, stream),
         "cudaMemcpyAsync to the host");
 }
 
 void DeviceState::check_status() {
   const std::lock_guard lock(status_mutex_);
-  if (status_ == nullptr) return;
+  if (!status_) return;
   auto& copy = *reinterpret_cast<std::int32_t*>(status_copy_.data());
   const std::int32_t found = std::exchange(copy, 0);
   if (found == 0) return;
-  check(cudaMemsetAsync(status_, 0, sizeof(std::int32_t), current_stream(index_)),
+  check(cudaMemsetAsync(status_.get(), 0, sizeof(std::int32_t), current_stream(index_)),
         "cudaMemsetAsync");
   std::string text;
   for (const Problem problem :

@@ -39,13 +39,15 @@ class DeviceState {
   void check_status();
 
  private:
+  using DeviceWord = Owned<void*, cudaFree>;
+
   int index_;
   int processor_count_ = 0;
   Stream stream_;
   CudaMemory memory_;
   std::unique_ptr<Backend> backend_;
   std::mutex status_mutex_;
-  std::int32_t* status_ = nullptr;  // device memory
+  DeviceWord status_;
   PinnedPool::Block status_copy_;
 };
 

@@ -51,23 +51,24 @@ cublasComputeType_t compute_type(const CudaGemm::Key& key) {
 }
 
 template <class Value>
-void set(cublasLtMatmulDesc_t operation, cublasLtMatmulDescAttributes_t attribute, Value value) {
-  check_blas(cublasLtMatmulDescSetAttribute(operation, attribute, &value, sizeof value),
+void set(const MatmulDescription& operation, cublasLtMatmulDescAttributes_t attribute,
+         Value value) {
+  check_blas(cublasLtMatmulDescSetAttribute(operation.get(), attribute, &value, sizeof value),
              "cublasLtMatmulDescSetAttribute");
 }
 
 /// A column-major matrix without gaps.
-cublasLtMatrixLayout_t make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
+MatrixLayout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
   check_blas(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),
                                         static_cast<std::uint64_t>(columns), rows),
              "cublasLtMatrixLayoutCreate");
-  return layout;
+  return MatrixLayout(layout);
 }
 
 /// A row-major (rows, columns) matrix, seen column-major.
-cublasLtMatrixLayout_t row_major_layout(cudaDataType_t type, bool transposed, std::int64_t rows,
-                                        std::int64_t columns) {
+MatrixLayout row_major_layout(cudaDataType_t type, bool transposed, std::int64_t rows,
+                              std::int64_t columns) {
   return transposed ? make_layout(type, rows, columns) : make_layout(type, columns, rows);
 }
 
@@ -86,9 +87,11 @@ CudaGemm::Plan CudaGemm::make_plan(const Key& key) {
   const cudaDataType_t type = data_type(key.dtype);
   const auto& [transpose_a, transpose_b, m, n, k] = key.shape;
   Plan plan;
-  check_blas(cublasLtMatmulDescCreate(&plan.operation, compute_type(key),
+  cublasLtMatmulDesc_t operation = nullptr;
+  check_blas(cublasLtMatmulDescCreate(&operation, compute_type(key),
                                       key.dtype == DType::float64 ? CUDA_R_64F : CUDA_R_32F),
              "cublasLtMatmulDescCreate");
+  plan.operation = MatmulDescription(operation);
   set(plan.operation, CUBLASLT_MATMUL_DESC_TRANSA, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan.operation, CUBLASLT_MATMUL_DESC_TRANSB, transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(plan.operation, CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<cublasLtEpilogue_t>(key.epilogue));
@@ -103,11 +106,13 @@ void CudaGemm::find_algorithm(const Key& key, Plan& plan) {
   // Blocks of the allocator lie at 256 bytes, but a parameter or a borrowed pointer may start at
   // any element: ask for what holds always where the shape is odd.
   const auto alignment = static_cast<std::uint32_t>(byte_size(key.dtype) < 4 ? 2 : 4);
-  cublasLtMatmulPreference_t preference = nullptr;
-  check_blas(cublasLtMatmulPreferenceCreate(&preference), "cublasLtMatmulPreferenceCreate");
+  cublasLtMatmulPreference_t made = nullptr;
+  check_blas(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
+  const MatmulPreference preference(made);
   const auto ask = [&](cublasLtMatmulPreferenceAttributes_t attribute, const auto& value) {
-    check_blas(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof value),
-               "cublasLtMatmulPreferenceSetAttribute");
+    check_blas(
+        cublasLtMatmulPreferenceSetAttribute(preference.get(), attribute, &value, sizeof value),
+        "cublasLtMatmulPreferenceSetAttribute");
   };
   ask(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(kWorkspace));
   ask(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, key.aligned ? 16U : alignment);
@@ -116,9 +121,9 @@ void CudaGemm::find_algorithm(const Key& key, Plan& plan) {
   ask(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, key.aligned ? 16U : alignment);
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  const int status = cublasLtMatmulAlgoGetHeuristic(handle_, plan.operation, plan.a, plan.b, plan.c,
-                                                    plan.c, preference, 1, &found, &count);
-  static_cast<void>(cublasLtMatmulPreferenceDestroy(preference));
+  const int status = cublasLtMatmulAlgoGetHeuristic(handle_, plan.operation.get(), plan.a.get(),
+                                                    plan.b.get(), plan.c.get(), plan.c.get(),
+                                                    preference.get(), 1, &found, &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
     return;
   check_blas(status, "cublasLtMatmulAlgoGetHeuristic");
@@ -148,12 +153,12 @@ bool CudaGemm::run(Key key, const void* a, const void* b, double beta, void* c, 
   const float alpha32 = 1;
   const auto beta32 = static_cast<float>(beta);
   const bool wide = key.dtype == DType::float64;
-  check_blas(
-      cublasLtMatmul(handle_, plan.operation, wide ? static_cast<const void*>(&alpha64) : &alpha32,
-                     b, plan.a, a, plan.b, wide ? static_cast<const void*>(&beta) : &beta32, c,
-                     plan.c, c, plan.c, &plan.algorithm, workspace.data(),
-                     static_cast<std::size_t>(plan.workspace), stream_of(queue)),
-      "cublasLtMatmul");
+  check_blas(cublasLtMatmul(handle_, plan.operation.get(),
+                            wide ? static_cast<const void*>(&alpha64) : &alpha32, b, plan.a.get(),
+                            a, plan.b.get(), wide ? static_cast<const void*>(&beta) : &beta32, c,
+                            plan.c.get(), c, plan.c.get(), &plan.algorithm, workspace.data(),
+                            static_cast<std::size_t>(plan.workspace), stream_of(queue)),
+             "cublasLtMatmul");
   return true;
 }
 

@@ -7,9 +7,14 @@
 #include <mutex>
 
 #include "backend/cuda/launch.hpp"
+#include "backend/cuda/owned.hpp"
 #include "backend/gemm.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
+
+using MatmulDescription = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using MatrixLayout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using MatmulPreference = Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
 
 /// Matrix products through cublasLt. Row-major operands go in as they are: a row-major matrix is
 /// the column-major one of its transpose, so c = a b is asked for as c^T = b^T a^T.
@@ -36,10 +41,10 @@ class CudaGemm final : public Gemm, private OnDevice {
 
  private:
   struct Plan {
-    cublasLtMatmulDesc_t operation = nullptr;
-    cublasLtMatrixLayout_t a = nullptr;  // of the column-major product: our b
-    cublasLtMatrixLayout_t b = nullptr;
-    cublasLtMatrixLayout_t c = nullptr;
+    MatmulDescription operation;
+    MatrixLayout a;  // of the column-major product: our b
+    MatrixLayout b;
+    MatrixLayout c;
     cublasLtMatmulAlgo_t algorithm{};
     std::int64_t workspace = 0;  // bytes
     bool available = false;      // an algorithm was found

@@ -139,17 +139,15 @@ void CudaMemory::trim() noexcept {
   if (current_capture() == nullptr) free_cached(*common_);
 }
 
-void CudaMemory::free_cached(Pool& pool) noexcept {
-  int before = 0;
-  static_cast<void>(cudaGetDevice(&before));
-  static_cast<void>(cudaSetDevice(index_));
+void CudaMemory::free_cached(Pool& pool) noexcept try {
+  const DeviceGuard guard(index_);
   for (auto& [place, pointers] : pool.free_blocks)
     for (void* pointer : pointers) {
       static_cast<void>(cudaFree(pointer));
       counters_.bytes_cached -= place.second;
     }
   pool.free_blocks.clear();
-  static_cast<void>(cudaSetDevice(before));
+} catch (const DeviceError&) {  // the blocks stay
 }
 
 MemoryCounters CudaMemory::counters() const noexcept {

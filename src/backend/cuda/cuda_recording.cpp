@@ -1,5 +1,7 @@
 #include "backend/cuda/cuda_recording.hpp"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include <lockstep/core/error.hpp>
@@ -10,6 +12,20 @@ namespace {
 
 constexpr std::int64_t kTable = 64 * 1024;  // bytes
 
+/// For a destructor: returns when everything on the stream has run, or false if the device does not
+/// tell. Does not look at the watches, because the program is to hear what they say. What waits
+/// there for other ranks is aborted at the deadline of its communicator.
+bool comes_to_its_end(cudaStream_t stream) noexcept {
+  for (int errors = 0; errors < 2;) {
+    const cudaError_t status = cudaStreamQuery(stream);
+    if (status == cudaSuccess) return true;
+    static_cast<void>(cudaGetLastError());
+    if (status != cudaErrorNotReady) ++errors;
+    std::this_thread::sleep_for(std::chrono::microseconds{20});
+  }
+  return false;
+}
+
 }  // namespace
 
 CudaRecording::CudaRecording(int index)
@@ -19,10 +35,10 @@ CudaRecording::CudaRecording(int index)
 
 CudaRecording::~CudaRecording() {
   if (capturing_) abandon();
-  try {
-    if (replayed_on_ != nullptr) wait_for(replayed_on_);
-  } catch (const Error&) {
-    return;  // the device may still write there: nobody gets that memory
+  if (replayed_on_ != nullptr && !comes_to_its_end(replayed_on_)) {
+    // The device may still write there: nobody gets that memory.
+    static_cast<void>(new std::vector<std::shared_ptr<void>>(std::move(kept_)));
+    return;
   }
   device_.memory().release(table_, kTable, {device_.stream()});
   kept_.clear();
@@ -40,7 +56,6 @@ void CudaRecording::begin() {
 }
 
 void CudaRecording::leave() noexcept {
-  capturing_ = false;
   device_.memory().use_pool(nullptr);
   set_current_capture(nullptr);
 }
@@ -51,7 +66,8 @@ void CudaRecording::end() {
   cudaGraph_t graph = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
   const Graph owned(graph);
-  if (ended != cudaSuccess) {
+  capturing_ = ended != cudaSuccess;
+  if (capturing_) {
     static_cast<void>(cudaGetLastError());
     throw CaptureRefused(std::string("capturing a step: ") + cudaGetErrorString(ended) + " (" +
                          cudaGetErrorName(ended) + ")");
@@ -63,6 +79,7 @@ void CudaRecording::end() {
 
 void CudaRecording::abandon() noexcept {
   leave();
+  if (!std::exchange(capturing_, false)) return;  // a capture of the program's own stays open
   cudaGraph_t graph = nullptr;
   static_cast<void>(cudaStreamEndCapture(stream_, &graph));
   static_cast<void>(cudaGetLastError());

@@ -38,8 +38,8 @@ class CudaRecording final : public Recording {
   std::shared_ptr<CudaMemory::Pool> pool_;
   cudaStream_t stream_ = nullptr;  // of the capture
   cudaStream_t replayed_on_ = nullptr;
-  bool capturing_ = false;
-  void* table_ = nullptr;  // device memory of all uploads, so that they are one copy
+  bool capturing_ = false;  // the stream, as far as is known
+  void* table_ = nullptr;   // device memory of all uploads, so that they are one copy
   std::int64_t table_end_ = 0;
   std::vector<Upload> uploads_;
   std::vector<std::function<void()>> restores_;

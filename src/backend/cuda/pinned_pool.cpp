@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
 
 namespace lockstep::inline v0::backend::cuda {
@@ -30,8 +31,9 @@ PinnedPool::Block PinnedPool::take(std::int64_t byte_count) {
     return block;
   }
   void* memory = nullptr;
+  const std::string call = "cudaHostAlloc of " + std::to_string(wanted) + " bytes";
   check(cudaHostAlloc(&memory, static_cast<std::size_t>(wanted), cudaHostAllocPortable),
-        "cudaHostAlloc");
+        call.c_str());
   Owned<void*, cudaFreeHost> owned(memory);
   return {.memory = std::move(owned), .byte_count = wanted, .passed = make_event()};
 }

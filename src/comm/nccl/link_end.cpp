@@ -22,10 +22,13 @@ void Link::register_memory(void* data, std::int64_t byte_count) noexcept {
 
 void Link::forget_memory(void* data) noexcept {
 #if NCCL_VERSION_CODE >= 21900
+  (void)look();  // what has passed is not in flight any more
   const Lock lock(mutex_);
   const auto found = registered_.find(data);
   if (found == registered_.end()) return;
-  if (communicator_ != nullptr) (void)ncclCommDeregister(communicator_, found->second);
+  // What is in flight may still use it; the communicator's end gives it back then.
+  if (communicator_ != nullptr && flights_.empty())
+    (void)ncclCommDeregister(communicator_, found->second);
   registered_.erase(found);
 #else
   (void)data;

@@ -141,6 +141,7 @@ std::optional<int> count_call(const char* name) {
     if (!failure.name.empty() && failure.name != name) continue;
     if (--failure.calls_left == 0) error = failure.error;
   }
+  if (error) all.failed_call = name;
   std::erase_if(all.failures, [](const Failure& failure) { return failure.calls_left <= 0; });
   return error;
 }
@@ -177,6 +178,7 @@ void reset() {
   all.counters = {};
   all.calls.clear();
   all.failures.clear();
+  all.failed_call.clear();
   all.dropped_waits.clear();
   all.event_waits = 0;
   all.sticky_error = cudaSuccess;
@@ -239,6 +241,11 @@ void fail_call(std::int64_t n, int error) { fail_call("", n, error); }
 void fail_call(const std::string& name, std::int64_t n, int error) {
   const Lock lock(state().mutex);
   state().failures.push_back({name, n, error});
+}
+
+std::string failed_call() {
+  const Lock lock(state().mutex);
+  return state().failed_call;
 }
 
 std::int64_t event_wait_count() {

@@ -58,6 +58,7 @@ struct State {
   std::map<std::string, std::int64_t> calls;
   std::map<std::string, std::int64_t> handles;
   std::vector<Failure> failures;
+  std::string failed_call;
   std::vector<std::int64_t> dropped_waits;
   std::int64_t event_waits = 0;
   cudaError_t sticky_error = cudaSuccess;
