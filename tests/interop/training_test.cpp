@@ -15,7 +15,9 @@ namespace ls = lockstep;
 
 namespace {
 
-std::string train(bool scoped) {
+constexpr int kSteps = 5;
+
+std::string train(bool scoped, bool captured = false) {
   ls::Environment& env = test_environment();
   const int index = env.device().index;
   const program::Stream stream(index);
@@ -26,13 +28,18 @@ std::string train(bool scoped) {
   ls::DataParallel replica{model, env};
   ls::optim::Adam adam{replica.parameters(), {.learning_rate = 0.1}};
   ls::Generator generator(7 + static_cast<std::uint64_t>(env.rank()));
-  for (int i = 0; i < 3; ++i) {
-    const ls::Tensor x = ls::uniform({4, 6}, -1, 1, ls::DType::float32, generator);
-    const ls::Tensor y = replica(x.to(env.device()));
-    adam.zero_grad();
-    ls::mean(y * y).backward();
-    adam.step();
-  }
+  ls::CapturedStep step{[&](const ls::Tensor& x) {
+                          const ls::Tensor y = replica(x);
+                          ls::Tensor loss = ls::mean(y * y);
+                          adam.zero_grad();
+                          loss.backward();
+                          adam.step();
+                          return loss;
+                        },
+                        {.enabled = captured}};
+  for (int i = 0; i < kSteps; ++i)
+    step(ls::uniform({4, 6}, -1, 1, ls::DType::float32, generator).to(env.device()));
+  CHECK(step.replay_count() == (captured ? kSteps - 2 : 0));
   scope.reset();
   return models::weight_bytes(replica.parameters());
 }
@@ -45,6 +52,16 @@ TEST_CASE("training on the program's stream gives the weights of training on loc
     INFO("seed " << seed);
     orders::choose(seed);
     REQUIRE(train(true) == expected);
+  }
+  orders::choose(0);
+}
+
+TEST_CASE("a step that is recorded on the program's stream is replayed there") {
+  const std::string expected = train(false);
+  for (std::uint64_t seed = 0; seed < orders::count(); ++seed) {
+    INFO("seed " << seed);
+    orders::choose(seed);
+    REQUIRE(train(true, true) == expected);
   }
   orders::choose(0);
 }
