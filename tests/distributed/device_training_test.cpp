@@ -15,7 +15,7 @@ namespace ls = lockstep;
 namespace {
 
 constexpr int kSteps = 50;
-constexpr std::int64_t kBatch = 32;  // per rank
+constexpr std::int64_t kBatch = 8;  // per rank
 
 std::vector<std::vector<float>> train(std::uint64_t seed, ls::Device device) {
   ls::Environment& env = test_environment();
