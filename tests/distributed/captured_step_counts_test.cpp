@@ -31,10 +31,11 @@ TEST_CASE("a replayed step is one launch, and the host waits for nothing") {
   CHECK(step.replay_count() == 6);
   CHECK(after.graph_launches - before.graph_launches == 5);
   CHECK(after.kernel_launches == before.kernel_launches);
-  CHECK(after.kernel_runs > before.kernel_runs);
   CHECK(after.host_synchronizations == before.host_synchronizations);
   CHECK(after.allocations == before.allocations);
   const emulation::LiveObjects live_after = emulation::live_objects();
+  static_cast<void>(step(x).item());  // nothing runs before somebody waits for it
+  CHECK(emulation::counters().kernel_runs > before.kernel_runs);
   CHECK(live_after.streams == live_before.streams);
   CHECK(live_after.graphs == live_before.graphs);
 }
