@@ -6,6 +6,7 @@
 // cuBLAS handle and the plans of products (by shape), a word of status, free pinned blocks with an
 // event each. Free device memory is kept as well, until it is trimmed.
 #include "distributed/failing_calls.hpp"
+#include "backend/stream_watch.hpp"
 
 using namespace failing;
 
@@ -191,4 +192,46 @@ TEST_CASE("a dead context is told by the next call, and destructors are quiet") 
       REQUIRE(outcome.text.find("cudaErrorIllegalAddress") != std::string::npos);
       REQUIRE(train(env, size, captured) == weights);
     }
+}
+
+TEST_CASE("a read that is given up waits for nothing and loses nothing") {
+  const ls::Device device = test_environment().device();
+  const ls::Tensor x = ls::full({5}, 2, ls::DType::float32, device);
+  REQUIRE(x.to_vector<float>()[0] == 2);
+  const Left before(device);
+  for (std::uint64_t seed = 0; seed < 8; ++seed) {
+    emulation::set_seed(seed);
+    const ls::Tensor y = x + x;
+    const int watch =
+        ls::backend::register_watch([] { throw ls::CommunicationError("lost", 1, 0); });
+    const auto waits = emulation::counters().host_synchronizations;
+    CHECK_THROWS_WITH(y.to_vector<float>(), "lost");
+    ls::backend::unregister_watch(watch);
+    CHECK(emulation::counters().host_synchronizations == waits);
+    CHECK(y.to_vector<float>()[0] == 4);
+  }
+  CHECK(!Left(device).exceeds(before));
+}
+
+TEST_CASE("a block that cannot be ordered between two streams is freed by the next trim") {
+  const ls::Device device = test_environment().device();
+  auto& memory = ls::backend::backend_for(device).memory;
+  const Left before(device);
+  const auto in_use = memory.counters().bytes_in_use;
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  for (const char* call : {"cudaEventCreateWithFlags", "cudaEventRecord", "cudaStreamWaitEvent"}) {
+    void* const pointer = memory.allocate(1000, {stream});
+    emulation::fail_call(call, 1, kCode);
+    memory.release(pointer, 1000, ls::backend::current_queue(device));
+    CHECK(emulation::failed_call() == call);
+    CHECK(memory.counters().bytes_in_use == in_use);
+    void* const other = memory.allocate(1000, {stream});
+    CHECK(other != pointer);
+    memory.release(other, 1000, {stream});
+  }
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+  const Left after(device);
+  INFO(before.text() << "; " << after.text());
+  CHECK(!after.exceeds(before));
 }

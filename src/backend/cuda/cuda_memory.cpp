@@ -110,14 +110,15 @@ void CudaMemory::release(void* pointer, std::int64_t, Queue queue) noexcept {
   // What this thread's current stream still does with the block comes before whatever is next on
   // the block's own stream.
   const cudaStream_t stream = stream_of(queue);
+  counters_.bytes_in_use -= block.byte_count;
   if (stream != block.stream && !order_after(block.stream, stream)) {
-    blocks_.erase(it);  // cannot be handed out again safely
+    unordered_.push_back(pointer);  // cannot be handed out again safely
+    blocks_.erase(it);
     return;
   }
   // What a captured step frees is still written to by its replays.
   Pool& pool = captured() ? *current_pool : *block.pool;
   pool.free_blocks[{block.stream, block.byte_count}].push_back(pointer);
-  counters_.bytes_in_use -= block.byte_count;
   counters_.bytes_cached += block.byte_count;
   blocks_.erase(it);
 }
@@ -147,6 +148,8 @@ void CudaMemory::free_cached(Pool& pool) noexcept try {
       counters_.bytes_cached -= place.second;
     }
   pool.free_blocks.clear();
+  // cudaFree waits for the device.
+  for (void* pointer : std::exchange(unordered_, {})) static_cast<void>(cudaFree(pointer));
 } catch (const DeviceError&) {  // the blocks stay
 }
 
@@ -194,14 +197,20 @@ void CudaMemory::copy_to_host(void* destination, const void* source, std::int64_
   const cudaStream_t stream = stream_of(queue);
   DeviceState& device = device_state(index_);
   PinnedPool::Block block = pinned_.take(std::min(byte_count, kStaging));
-  for (std::int64_t begin = 0; begin < byte_count; begin += kStaging) {
-    const auto count = static_cast<std::size_t>(std::min(kStaging, byte_count - begin));
-    check(cudaMemcpyAsync(block.data(), static_cast<const std::byte*>(source) + begin, count,
-                          cudaMemcpyDeviceToHost, stream),
-          "cudaMemcpyAsync to the host");
-    if (begin == 0) device.copy_status(stream);
-    wait_for(stream);
-    std::memcpy(static_cast<std::byte*>(destination) + begin, block.data(), count);
+  try {
+    for (std::int64_t begin = 0; begin < byte_count; begin += kStaging) {
+      const auto count = static_cast<std::size_t>(std::min(kStaging, byte_count - begin));
+      check(cudaMemcpyAsync(block.data(), static_cast<const std::byte*>(source) + begin, count,
+                            cudaMemcpyDeviceToHost, stream),
+            "cudaMemcpyAsync to the host");
+      if (begin == 0) device.copy_status(stream);
+      wait_for(stream);
+      std::memcpy(static_cast<std::byte*>(destination) + begin, block.data(), count);
+    }
+  } catch (const Error&) {
+    // The device may still write there, and nobody waits for it: it may be behind a collective.
+    pinned_.give_back_late(std::move(block), stream);
+    throw;
   }
   pinned_.give_back(std::move(block));
   device.check_status();

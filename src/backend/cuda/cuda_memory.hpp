@@ -65,6 +65,7 @@ class CudaMemory final : public Memory {
   mutable std::mutex mutex_;
   std::shared_ptr<Pool> common_ = make_pool();
   std::unordered_map<void*, Block> blocks_;  // handed out
+  std::vector<void*> unordered_;             // freed, but the device may still be at work there
   MemoryCounters counters_;
 };
 

@@ -44,6 +44,15 @@ void PinnedPool::give_back(Block block, cudaStream_t stream) {
   in_flight_.push_back(std::move(block));
 }
 
+void PinnedPool::give_back_late(Block block, cudaStream_t stream) noexcept {
+  if (cudaEventRecord(block.passed.get(), stream) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  in_flight_.push_back(std::move(block));
+}
+
 void PinnedPool::give_back(Block block) {
   const std::lock_guard lock(mutex_);
   free_.push_back(std::move(block));

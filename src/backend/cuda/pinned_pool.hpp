@@ -28,6 +28,9 @@ class PinnedPool {
   Block take(std::int64_t byte_count);
   /// The block is free again when `stream` has come to here.
   void give_back(Block block, cudaStream_t stream);
+  /// The same after an error: a block that cannot be marked is given back to the system, which may
+  /// wait for the device.
+  void give_back_late(Block block, cudaStream_t stream) noexcept;
   /// The block is free now.
   void give_back(Block block);
 
