@@ -61,7 +61,7 @@ targets=()
 for target in $(printf '%s\n' "${tests[@]%%.*}" | sort -u) gpu_bench multi_gpu_loop nccl; do
   if grep -qE "(^|[ /])$target(:|\.\.\.|$| )" <<<"$known"; then targets+=(--target "$target"); fi
 done
-step build 300 cmake --build "$build" --parallel "$jobs" "${targets[@]}" || finish
+step build 360 cmake --build "$build" --parallel "$jobs" "${targets[@]}" || finish
 
 # Each program of the tests is a step of its own, so that one that hangs takes nothing else along.
 for program in $(printf '%s\n' "${tests[@]%%.*}" | sort -u); do
