@@ -65,6 +65,9 @@ int cuda_current_device();
 void cuda_allow_tf32(bool allowed);
 /// @throws InvalidUsage if LOCKSTEP_TF32 cannot be read
 bool cuda_tf32_allowed();
+/// A collective on that device failed, so what its result said about the other ranks means nothing:
+/// the next read of a value does not throw it.
+void forget_problems_of_ranks(int index) noexcept;
 /// Why cuda_device_count() is 0.
 std::string cuda_missing_reason();
 

@@ -33,6 +33,7 @@ int cuda_device_of(const void*) { refuse("borrow of device memory"); }
 int cuda_current_device() { refuse("the current device"); }
 void cuda_allow_tf32(bool) { refuse("allow_tf32"); }
 bool cuda_tf32_allowed() { refuse("tf32_allowed"); }
+void forget_problems_of_ranks(int) noexcept {}
 std::string cuda_missing_reason() { return "this lockstep was built without CUDA"; }
 CudaDeviceDescription cuda_device_description(int index) { refuse(index); }
 std::unique_ptr<Recording> make_cuda_recording(int index) { refuse(index); }

@@ -9,6 +9,7 @@
 #include <lockstep/core/error.hpp>
 #include <lockstep/core/trace.hpp>
 
+#include "backend/capture.hpp"
 #include "comm/communicator_backend.hpp"
 #include "core/tensor_impl.hpp"
 #include "parallel/scale_gradient.hpp"
@@ -264,8 +265,8 @@ void BucketExchange::launch(Bucket& bucket) {
   if (bucket.layout == Layout::packed) copy_in(bucket);
   if (bucket.flat.element_count() == 0) return;
   bucket.work = ranks_.all_reduce(bucket.flat, ReduceOp::sum, options_.order);
-  ++counters_.collectives;
-  counters_.bytes_reduced += bucket.flat.byte_count();
+  ++counters_->collectives;
+  counters_->bytes_reduced += bucket.flat.byte_count();
 }
 
 void BucketExchange::scale(Bucket& bucket) {
@@ -287,7 +288,7 @@ void BucketExchange::copy_in(Bucket& bucket) {
                                      gradient.byte_count(), queue_of(gradient));
     offset += gradient.byte_count();
   }
-  counters_.bytes_copied += offset;
+  counters_->bytes_copied += offset;
 }
 
 void BucketExchange::copy_out(Bucket& bucket) {
@@ -298,7 +299,7 @@ void BucketExchange::copy_out(Bucket& bucket) {
                                      gradient.byte_count(), queue_of(gradient));
     offset += gradient.byte_count();
   }
-  counters_.bytes_copied += offset;
+  counters_->bytes_copied += offset;
 }
 
 std::string BucketExchange::missing() const {
@@ -329,10 +330,21 @@ double BucketExchange::finish() {
     if (bucket.layout == Layout::packed) copy_out(bucket);
   }
   const double factor = average_factor();
-  ++counters_.steps;
-  ranks_.set_step(counters_.steps);
+  count_step();
   begin_next_step();
   return factor;
+}
+
+/// A capture runs nothing: its replays count.
+void BucketExchange::count_step() {
+  const auto count = [counters = counters_, ranks = std::weak_ptr(ranks_.backend())] {
+    ++counters->steps;
+    if (const auto known = ranks.lock()) known->set_step(counters->steps);
+  };
+  if (backend::Capture* capture = backend::current_capture())
+    capture->after_each_time(count);
+  else
+    count();
 }
 
 std::vector<Work> BucketExchange::take_works() {

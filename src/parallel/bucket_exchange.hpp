@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -65,7 +66,9 @@ class BucketExchange {
 
   std::int64_t entry_count() const noexcept { return static_cast<std::int64_t>(entries_.size()); }
   Tensor& gradient(std::int64_t id) { return entries_[static_cast<std::size_t>(id)].gradient; }
-  const SynchronizerCounters& counters() const noexcept { return counters_; }
+  const SynchronizerCounters& counters() const noexcept { return *counters_; }
+  /// The same for a recorded step, which may outlive this.
+  std::shared_ptr<const SynchronizerCounters> shared_counters() const noexcept { return counters_; }
   std::int64_t bucket_count() const noexcept { return static_cast<std::int64_t>(buckets_.size()); }
   const Communicator& ranks() const noexcept { return ranks_; }
 
@@ -100,12 +103,13 @@ class BucketExchange {
   void copy_in(Bucket& bucket);
   void copy_out(Bucket& bucket);
   double average_factor();
+  void count_step();
   void begin_next_step();
 
   Communicator ranks_;
   SynchronizerOptions options_;
   bool caller_averages_;
-  SynchronizerCounters counters_;
+  std::shared_ptr<SynchronizerCounters> counters_ = std::make_shared<SynchronizerCounters>();
   std::vector<Entry> entries_;
   std::vector<Bucket> buckets_;
   bool committed_ = false;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <lockstep/core/create.hpp>
@@ -196,11 +197,25 @@ void ReplicaState::end_backward() {
 void ReplicaState::hand_over_words() {
   if (!exchange.lacks_only(words_id_)) return;
   const double weight = averaging_ == Averaging::weighted ? *samples_ : divisor_;
-  const Tensor values =
-      tensor({weight, static_cast<double>(frozen_), static_cast<double>(step_number())}, {3})
-          .to(words_.dtype());
-  backend_of(words_).memory.copy_from_host(words_.mutable_raw_data(), values.raw_data(),
-                                           values.byte_count(), queue_of(words_));
+  const auto values = [weight, frozen = static_cast<double>(frozen_), dtype = words_.dtype(),
+                       counters = exchange.shared_counters()] {
+    const auto step = static_cast<double>(counters->steps % kStepNumbers);
+    return tensor({weight, frozen, step}, {3}).to(dtype);
+  };
+  backend::Memory& memory = backend_of(words_).memory;
+  if (backend::Capture* capture = backend::current_capture()) {
+    // Each replay tells its own step.
+    const std::int64_t byte_count = 3 * byte_size(words_.dtype());
+    const void* table = capture->upload_each_time(byte_count, [values](std::byte* bytes) {
+      const Tensor now = values();
+      std::memcpy(bytes, now.raw_data(), static_cast<std::size_t>(now.byte_count()));
+    });
+    memory.copy(words_.mutable_raw_data(), table, byte_count, queue_of(words_));
+  } else {
+    const Tensor now = values();
+    memory.copy_from_host(words_.mutable_raw_data(), now.raw_data(), now.byte_count(),
+                          queue_of(words_));
+  }
   exchange.ready(words_id_);
 }
 
@@ -249,8 +264,10 @@ void ReplicaState::set_average_factor(std::int64_t step) {
   const auto word = [&](std::int64_t i) { return slice_of(words_, i, 1).raw_data(); };
   scalars.report_unequal(words_.dtype(), word(1), static_cast<double>(frozen_) * ranks,
                          backend::Problem::frozen_differently, queue);
-  scalars.report_unequal(words_.dtype(), word(2), static_cast<double>(step) * ranks,
-                         backend::Problem::other_step, queue);
+  // A recording knows no step to compare with; those who run the step without one do.
+  if (backend::current_capture() == nullptr)
+    scalars.report_unequal(words_.dtype(), word(2), static_cast<double>(step) * ranks,
+                           backend::Problem::other_step, queue);
   Tensor factor = empty(Shape{}, DType::float64, device);
   scalars.quotient(words_.dtype(), word(0), averaging_ == Averaging::sum ? ranks : 1,
                    static_cast<double*>(factor.mutable_raw_data()), queue);

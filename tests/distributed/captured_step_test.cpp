@@ -149,3 +149,30 @@ TEST_CASE("a user's input is copied: the tensor of a replay may go away") {
     CHECK(y.item() == 100 * i);
   }
 }
+
+// Each rank tells its own step with the gradients, whether it replays or not.
+TEST_CASE("a rank may run a step as it is while others replay theirs") {
+  ls::Environment& env = test_environment();
+  const auto weights = [&](bool captured) {
+    env.seed(23);
+    ls::nn::Sequential model{ls::nn::Linear{5, 4}};
+    ls::DataParallel replica{model, env};
+    ls::optim::Sgd sgd{replica.parameters(), {.learning_rate = 0.1}};
+    ls::CapturedStep step{[&](const ls::Tensor& x) {
+                            const ls::Tensor y = replica(x);
+                            const ls::Tensor loss = ls::mean(y * y);
+                            sgd.zero_grad();
+                            loss.backward();
+                            sgd.step();
+                            return loss;
+                          },
+                          {.enabled = captured}};
+    for (int i = 0; i < 12; ++i) {
+      const std::int64_t rows = i > 6 && env.rank() == 0 ? i : 3;  // shapes that are new
+      step(ls::full({rows, 5}, 0.25 * (1 + env.rank()), ls::DType::float32, env.device())).item();
+    }
+    CHECK(replica.counters().steps == 12);
+    return models::weight_bytes(replica.parameters());
+  };
+  CHECK(weights(true) == weights(false));
+}

@@ -55,8 +55,7 @@ bool fails_as_it_should(ls::Environment& env, std::int64_t n, bool captured, std
     REQUIRE(blas_handles() == handles_before + handles);
     const Left after(env.device());
     if (!after.exceeds(before)) return true;
-    // How many pinned blocks are used at a time depends on how far the device is: only what grows
-    // again and again is lost.
+    // Only what grows again and again is lost.
     INFO(outcome.kind << ": " << outcome.text);
     INFO("before: " << before.text() << "; after: " << after.text());
     REQUIRE(attempt < 3);

@@ -109,18 +109,6 @@ TEMPLATE_TEST_CASE("binary operations have the same bits on CUDA in every form o
       }
 }
 
-TEST_CASE("more elements than a grid has threads get the same bits on CUDA") {
-  if (no_device()) return;
-  CHECK(same(on_both([](const Side& side) {
-    const auto x = side.array(random_values<float>(kBeyondGrid, 6));
-    const auto y = side.array(random_values<float>(kBeyondGrid, 7));
-    side.backend.elementwise.add_scaled(DType::float32, 0.3, x.data(), y.data(), kBeyondGrid,
-                                        side.queue);
-    side.backend.elementwise.relu(DType::float32, y.data(), x.data(), kBeyondGrid - 1, side.queue);
-    return std::vector{x.values(), y.values()};
-  })));
-}
-
 TEST_CASE("fill writes the same bits of every dtype on CUDA") {
   if (no_device()) return;
   for (const DType dtype : kAllDTypes)

@@ -19,7 +19,8 @@ std::unique_ptr<ls::optim::Optimizer> optimizer_of(Network& network, const Recip
   if (recipe.momentum)
     return std::make_unique<ls::optim::Sgd>(
         list, ls::optim::SgdOptions{.learning_rate = 0.05, .momentum = 0.9});
-  return std::make_unique<ls::optim::AdamW>(list, ls::optim::AdamWOptions{.learning_rate = 1e-2});
+  return std::make_unique<ls::optim::AdamW>(
+      list, ls::optim::AdamWOptions{.learning_rate = 1e-2, .epsilon = kEpsilon});
 }
 
 /// Fourteen steps; the losses that were read, and the parameters at the end.

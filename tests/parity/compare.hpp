@@ -30,9 +30,9 @@ inline constexpr double kProduct = sizeof(T) == 4 ? 1e-5 : 1e-12;
 /// Twenty steps of training a small network.
 template <class T>
 inline constexpr double kTraining = sizeof(T) == 4 ? 1e-4 : 1e-10;
-/// Products of operands in 16 bits, of which the result is rounded once: half a last place.
-inline constexpr double kBfloat16Product = 0x1p-8;
-inline constexpr double kFloat16Product = 0x1p-11;
+/// Products of operands in 16 bits, of which the result is rounded to 16 bits: two last places.
+inline constexpr double kBfloat16Product = 0x1p-7;
+inline constexpr double kFloat16Product = 0x1p-10;
 /// Products whose operands were rounded to TF32: 2^-11 each, and they may all lean one way.
 inline constexpr double kTf32Product = 0x1p-9;
 

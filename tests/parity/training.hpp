@@ -18,6 +18,9 @@ inline ls::nn::Linear layer_on(ls::Device device, ls::DType dtype, std::int64_t 
   return ls::nn::Linear(moved(host.weight()), moved(host.bias()));
 }
 
+/// For Adam: so large that a gradient of which only rounding is left moves its parameter by little.
+inline constexpr double kEpsilon = 1e-4;
+
 /// 13 inputs, 5 classes. `extra` takes part in every third step only.
 struct Network {
   ls::nn::Sequential<ls::nn::Linear, ls::nn::GELU, ls::nn::Linear, ls::nn::ReLU> body;

@@ -78,7 +78,8 @@ MakeOptimizer making_groups(const Options& first, const Options& second) {
   };
 }
 
-const MakeOptimizer kAdam = making<ls::optim::Adam>(ls::optim::AdamOptions{.learning_rate = 1e-2});
+const MakeOptimizer kAdam =
+    making<ls::optim::Adam>(ls::optim::AdamOptions{.learning_rate = 1e-2, .epsilon = kEpsilon});
 
 }  // namespace
 
@@ -92,15 +93,17 @@ TEMPLATE_TEST_CASE("twenty steps of each optimizer agree on CUDA", "", float, do
         kTraining<TestType>);
   CHECK(training_apart<TestType>({kAdam}) <= kTraining<TestType>);
   CHECK(training_apart<TestType>({making<AdamW>(
-            AdamWOptions{.learning_rate = 1e-2, .weight_decay = 0.1})}) <= kTraining<TestType>);
+            AdamWOptions{.learning_rate = 1e-2, .epsilon = kEpsilon, .weight_decay = 0.1})}) <=
+        kTraining<TestType>);
 }
 
 TEMPLATE_TEST_CASE("parameter groups with options of their own agree on CUDA", "", float, double) {
   if (no_device()) return;
   using namespace ls::optim;
   CHECK(training_apart<TestType>({making_groups<Adam>(
-            AdamOptions{.learning_rate = 1e-2},
-            AdamOptions{.learning_rate = 1e-3, .beta1 = 0.8, .weight_decay = 0.1})}) <=
+            AdamOptions{.learning_rate = 1e-2, .epsilon = kEpsilon},
+            AdamOptions{
+                .learning_rate = 1e-3, .beta1 = 0.8, .epsilon = kEpsilon, .weight_decay = 0.1})}) <=
         kTraining<TestType>);
   CHECK(training_apart<TestType>({making_groups<Sgd>(
             SgdOptions{.learning_rate = 0.1},

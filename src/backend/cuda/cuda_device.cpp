@@ -23,6 +23,9 @@ constexpr int kMaxDevices = 128;
 thread_local std::array<Queue, kMaxDevices> chosen_queues;
 thread_local std::array<bool, kMaxDevices> has_chosen_queue;
 
+/// By device; until the status is looked at next.
+std::array<std::atomic<bool>, kMaxDevices> ranks_failed;
+
 int processors(int index) {
   int count = 0;
   check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, index),
@@ -77,14 +80,17 @@ void DeviceState::check_status() {
   if (!status_) return;
   auto& copy = *reinterpret_cast<std::int32_t*>(status_copy_.data());
   const std::int32_t found = std::exchange(copy, 0);
+  const bool forget = ranks_failed[static_cast<std::size_t>(index_)].exchange(false);
   if (found == 0) return;
   check(cudaMemsetAsync(status_.get(), 0, sizeof(std::int32_t), current_stream(index_)),
         "cudaMemsetAsync");
   std::string text;
   for (const Problem problem :
        {Problem::label_out_of_range, Problem::frozen_differently, Problem::other_step})
-    if ((found & static_cast<std::int32_t>(problem)) != 0)
+    if ((found & static_cast<std::int32_t>(problem)) != 0 &&
+        !(forget && problem != Problem::label_out_of_range))
       text += (text.empty() ? "" : "; ") + std::string(text_of(problem));
+  if (text.empty()) return;
   throw InvalidUsage("[cuda:" + std::to_string(index_) + "] in a step before this read: " + text);
 }
 
@@ -150,6 +156,7 @@ std::string cuda_missing_reason() {
 
 CudaDeviceDescription cuda_device_description(int index) {
   cuda::device_state(index);
+  const cuda::DeviceGuard guard(index);  // which is what an error names
   cudaDeviceProp properties{};
   cuda::check(cudaGetDeviceProperties(&properties, index), "cudaGetDeviceProperties");
   CudaDeviceDescription description{.name = properties.name, .uuid = "GPU", .pci = {}};
@@ -203,6 +210,11 @@ int cuda_current_device() {
   int index = 0;
   cuda::check(cudaGetDevice(&index), "cudaGetDevice");
   return index;
+}
+
+void forget_problems_of_ranks(int index) noexcept {
+  if (index >= 0 && index < cuda::kMaxDevices)
+    cuda::ranks_failed[static_cast<std::size_t>(index)] = true;
 }
 
 }  // namespace backend

@@ -71,13 +71,14 @@ Engine::~Engine() {
 }
 
 void Engine::stop() noexcept {
+  std::vector<std::shared_ptr<Operation>> ended;  // released without the lock
   {
     const Lock lock(mutex_);
-    if (!stopped_ && !is_finalized())
-      for (const auto& operation : operations_) operation->abandon();
+    ended.swap(operations_);
+    const bool alive = !stopped_ && !is_finalized();
+    for (auto& operation : ended)
+      if (!alive || !operation->abandon()) leak(std::move(operation));
     stopped_ = true;
-    for (auto& operation : operations_) leak(std::move(operation));
-    operations_.clear();
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();

@@ -9,6 +9,8 @@ namespace {
 
 constexpr auto kQuiet = std::chrono::milliseconds{1};      // of a wait, before notices are read
 constexpr auto kReading = std::chrono::microseconds{200};  // between two looks for notices
+constexpr auto kLastWork =
+    std::chrono::milliseconds{100};  // for what a rank gave its device before it failed
 constexpr auto kPatience = std::chrono::seconds{1};  // before others are told or taken as lost
 
 std::string rank_text(int rank) { return "rank " + std::to_string(rank); }
@@ -178,7 +180,9 @@ std::optional<Failure> Engine::lost(const Operation& operation, Clock::duration 
   if (operation.number() < 0 && waited < kPatience) return std::nullopt;
   for (int rank = 0; rank < group.size; ++rank) {
     const Peer& gone = peer(group, rank);
-    if (!gone.gone || !operation.needs(rank) || arrived(operation, rank)) continue;
+    if (!gone.gone || !operation.needs(rank)) continue;
+    const bool given_up = gone.failed && operation.needs_to_the_end() && waited > kLastWork;
+    if (!given_up && arrived(operation, rank)) continue;
     const std::string here =
         to_string(operation.call()) + step_text(group.step >= 0 ? group.step : latest_step_);
     if (gone.failed) {

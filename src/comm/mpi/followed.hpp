@@ -16,6 +16,8 @@ class Followed final : public Operation {
   void start() override {}
   bool advance() override;
   bool needs(int rank) const override;
+  /// A rank that failed gives its device's work up.
+  bool needs_to_the_end() const override { return true; }
   const char* transport() const noexcept override { return task_->transport(); }
   bool abandon() noexcept override;
 

@@ -26,6 +26,8 @@ class Operation {
   virtual bool advance() = 0;
   /// Whether it still waits for something of that rank.
   virtual bool needs(int rank) const { return requests_.pending(rank); }
+  /// Whether it needs such a rank until its end, and not only its call.
+  virtual bool needs_to_the_end() const { return false; }
   /// Whether it is known from messages of the operation itself that the rank made this call.
   virtual bool heard_of(int) const { return false; }
   /// Who carries it out; for messages.

@@ -4,6 +4,9 @@
 #include <cstdio>
 #include <thread>
 
+#include "backend/backend.hpp"
+#include "comm/nccl/given_up.hpp"
+
 namespace lockstep::inline v0::detail::nccl {
 namespace {
 
@@ -18,15 +21,6 @@ std::string seconds_text(Clock::duration time) {
 NcclFailed failed(ncclResult_t result, ncclComm_t communicator) {
   const char* text = ncclGetLastError(communicator);
   return {result, text == nullptr ? "" : text};
-}
-
-/// Memory that the device may still write to when nobody is left to hold it. Never freed.
-void leak(std::vector<std::shared_ptr<Flight>> flights) noexcept {
-  if (flights.empty()) return;
-  static std::mutex mutex;
-  static auto* leaked = new std::vector<std::vector<std::shared_ptr<Flight>>>;
-  const std::lock_guard lock(mutex);
-  leaked->push_back(std::move(flights));
 }
 
 /// Calls that NCCL takes as wrong on this rank, before anything is sent.
@@ -72,7 +66,7 @@ Link::Link(Identity identity, const ncclUniqueId& id,
       ncclCommInitRankConfig(&communicator_, identity_.size, id, identity_.rank, &config);
   const Lock lock(mutex_);
   if (result != ncclSuccess && result != ncclInProgress)
-    fail("connect" + who() + ": " + to_string(failed(result, nullptr)), result);
+    fail("connect" + who() + ": " + to_string(failed(result, nullptr)) + interface_text(), result);
 }
 
 Link::~Link() {
@@ -82,7 +76,7 @@ Link::~Link() {
     release_kept();
   } catch (...) {  // without memory; what is left is leaked as well
   }
-  leak(std::move(stopped_));
+  keep_given_up(std::move(stopped_));
 }
 
 std::string Link::who() const { return " on rank " + std::to_string(identity_.rank); }
@@ -90,6 +84,7 @@ std::string Link::who() const { return " on rank " + std::to_string(identity_.ra
 void Link::fail(std::string text, int code) noexcept {
   if (failure_) return;
   failure_.emplace("[nccl] " + std::move(text), identity_.rank, code);
+  backend::forget_problems_of_ranks(identity_.device);
   for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   flights_.clear();
   if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
@@ -110,7 +105,8 @@ bool Link::connected() {
   if (asked != ncclSuccess) state = asked;
   if (state == ncclInProgress) return false;
   if (state != ncclSuccess) {
-    fail("connect" + who() + ": " + to_string(failed(state, communicator_)), state);
+    fail("connect" + who() + ": " + to_string(failed(state, communicator_)) + interface_text(),
+         state);
     throw CommunicationError(*failure_);
   }
   return connected_ = true;
@@ -183,10 +179,12 @@ bool Link::enqueue_between_events(Flight& flight, cudaStream_t compute,
   ready.record(compute);
   ready.order(stream);
   flight.begin->record(stream);
+  const bool captured = capture != cudaStreamCaptureStatusNone;
+  flight.on_device = !captured;
   Launcher launcher(*this, stream);
   enqueue(launcher);
   flight.end->record(stream);
-  return capture != cudaStreamCaptureStatusNone;
+  return captured;
 }
 
 void Link::replayed(const std::shared_ptr<Flight>& flight, cudaStream_t compute) {
@@ -199,10 +197,10 @@ void Link::replayed(const std::shared_ptr<Flight>& flight, cudaStream_t compute)
   (failure_ ? stopped_ : flights_).push_back(flight);
 }
 
-// A part of it may be on the device.
 void Link::stop(const std::shared_ptr<Flight>& flight) {
+  if (!flight->on_device) return;
   try {
-    if (flight->end) flight->end->record(stream_->handle());
+    flight->end->record(stream_->handle());
   } catch (const DeviceError&) {
     flight->end.reset();
   }
@@ -303,16 +301,12 @@ bool Link::look() noexcept try {
 }
 
 void Link::release_kept() {
-  std::vector<std::vector<Tensor>> kept;
+  std::vector<std::vector<Tensor>> kept;  // released without the lock
+  std::vector<std::shared_ptr<Flight>> passed;
   const Lock lock(mutex_);
   kept.swap(kept_);
-  const CaptureGuard guard;
   // What was aborted may write until the device has come to its end.
-  std::erase_if(stopped_, [&](const auto& flight) {
-    if (!flight->end || flight->end->query() != cudaSuccess) return false;
-    kept.push_back(std::move(flight->keep));
-    return true;
-  });
+  if (!stopped_.empty()) passed = take_passed(stopped_);
 }
 
 }  // namespace lockstep::inline v0::detail::nccl

@@ -30,6 +30,7 @@ struct Flight {
   std::optional<Event> begin;
   std::optional<Event> end;
   std::optional<Clock::time_point> begun;  // when the device was seen to have come to it
+  bool on_device = false;                  // a part of it may be: its memory is in use
   bool launched = false;
   bool passed = false;    // complete, or taken back
   bool captured = false;  // part of a graph: there is nothing to wait for now

@@ -1,5 +1,7 @@
 #include "comm/nccl/nccl_call.hpp"
 
+#include <cstdlib>
+
 #include <lockstep/core/error.hpp>
 
 namespace lockstep::inline v0::detail::nccl {
@@ -31,6 +33,13 @@ std::string to_string(const NcclFailed& failure) {
   std::string text = name(failure.result) + std::string(": ") + ncclGetErrorString(failure.result);
   if (!failure.text.empty()) text += " (" + failure.text + ")";
   return text;
+}
+
+std::string interface_text() {
+  const char* interfaces = std::getenv("NCCL_SOCKET_IFNAME");
+  if (interfaces == nullptr || *interfaces == '\0') return "";
+  return std::string("; NCCL_SOCKET_IFNAME is \"") + interfaces +
+         "\", which must name a network interface of every host";
 }
 
 ncclDataType_t datatype(DType dtype) noexcept {

@@ -21,6 +21,9 @@ const char* name(ncclResult_t result) noexcept;
 /// "ncclSystemError: unhandled system error (...)".
 std::string to_string(const NcclFailed& failure);
 
+/// What to look at when ranks do not connect: the interface that the environment names, if it does.
+std::string interface_text();
+
 ncclDataType_t datatype(DType dtype) noexcept;
 ncclRedOp_t operation(ReduceOp op) noexcept;
 

@@ -8,6 +8,7 @@
 #include "backend/backend.hpp"
 #include "backend/capture.hpp"
 #include "backend/stream_watch.hpp"
+#include "comm/nccl/given_up.hpp"
 #include "comm/nccl/monitor.hpp"
 #include "comm/nccl/rank_order.hpp"
 
@@ -94,22 +95,28 @@ Call make_call(Verb verb, const Span& span, int peer, int tag = 0) {
 
 std::size_t count_of(const Span& span) { return static_cast<std::size_t>(span.count); }
 
-/// Rank 0 makes the id; the control plane brings it to the others, which are then all here.
+/// Rank 0 makes the id; the control plane brings it to the others, which are then all here. Or it
+/// brings why there is none.
 ncclUniqueId share_id(CommunicatorBackend& host) {
   ncclUniqueId id{};
-  ncclResult_t result = ncclSuccess;
-  if (host.rank() == 0) result = ncclGetUniqueId(&id);
-  const bool made = result == ncclSuccess;
-  const std::string own(reinterpret_cast<const char*>(&id),
-                        host.rank() == 0 && made ? sizeof id : 0);
+  std::string own;
+  if (host.rank() == 0) {
+    const ncclResult_t result = ncclGetUniqueId(&id);
+    const char* reason = ncclGetLastError(nullptr);
+    own = static_cast<char>(result);
+    if (result == ncclSuccess)
+      own.append(reinterpret_cast<const char*>(&id), sizeof id);
+    else
+      own += to_string(NcclFailed{result, reason == nullptr ? "" : reason}) + interface_text();
+  }
   const std::string all = host.gather_bytes(own)[0];
   host.barrier();
-  if (all.size() != sizeof id)
-    throw CommunicationError("[nccl] connect on rank " + std::to_string(host.rank()) +
-                                 ": rank 0 could not make an id" +
-                                 (made ? "" : std::string(": ") + name(result)),
-                             0, result);
-  std::memcpy(&id, all.data(), sizeof id);
+  const int result = all[0];
+  const std::string_view rest = std::string_view(all).substr(1);
+  if (result != ncclSuccess)
+    throw CommunicationError("[nccl] connect: rank 0 could not make an id: " + std::string(rest), 0,
+                             result);
+  std::memcpy(&id, rest.data(), sizeof id);
   return id;
 }
 
@@ -117,6 +124,7 @@ ncclUniqueId share_id(CommunicatorBackend& host) {
 
 NcclCommunicator::NcclCommunicator(const PlaneContext& context)
     : context_(context), rank_(context.host->rank()), size_(context.host->size()) {
+  release_given_up();
   const ncclUniqueId id = share_id(*context.host);
   id_ = std::hash<std::string_view>{}({id.internal, sizeof id.internal}) | 1U;  // never 0
   link_ = std::make_shared<Link>(Link::Identity{context.device.index, rank_, size_}, id,

@@ -1,9 +1,12 @@
 // NCCL's functions for communicators, memory and messages about errors.
+#include <ifaddrs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -38,6 +41,36 @@ void close(ncclComm_t comm, bool aborted) {
     emulation::count_live(kRegistrations, -static_cast<int>(comm->state->registered.size()));
   emulation::count_live(kLive, -1);
   delete comm;
+}
+
+/// Whether the host has an interface that NCCL_SOCKET_IFNAME allows: a list of beginnings, or of
+/// whole names after "=", or of what is not to be used after "^".
+bool has_interface() {
+  const char* setting = std::getenv("NCCL_SOCKET_IFNAME");
+  if (setting == nullptr || *setting == '\0') return true;
+  std::string list = setting;
+  const bool excluded = list[0] == '^';
+  const bool exact = list[excluded ? 1 : 0] == '=';
+  list.erase(0, static_cast<std::size_t>(excluded) + static_cast<std::size_t>(exact));
+  const auto named = [&](const std::string& name) {
+    std::stringstream entries(list);
+    for (std::string entry; std::getline(entries, entry, ',');)
+      if (exact ? name == entry : name.rfind(entry, 0) == 0) return true;
+    return false;
+  };
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return false;
+  bool found = false;
+  for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next)
+    found = found || named(one->ifa_name) != excluded;
+  freeifaddrs(all);
+  return found;
+}
+
+/// As NCCL does when it is initialized, with the first call.
+ncclResult_t refuse_network() {
+  last_error = "Bootstrap : no socket interface found";
+  return ncclInvalidUsage;
 }
 
 ncclResult_t init(ncclComm_t* comm, int size, const ncclUniqueId& id, int rank, bool blocking) {
@@ -79,6 +112,7 @@ ncclResult_t ncclGetVersion(int* version) {
 
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
   return call("ncclGetUniqueId", [&] {
+    if (!has_interface()) return refuse_network();
     static std::atomic<int> number = 0;
     const auto now = std::chrono::system_clock::now().time_since_epoch().count();
     const std::string name = "/emulated-nccl-" + std::to_string(getpid()) + "-" +
@@ -116,6 +150,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
       return refuse("a rank or a number of ranks that the stand-in does not have");
     if (config != nullptr && config->magic != 0xcafebeef)
       return refuse("the configuration was not initialized by NCCL_CONFIG_INITIALIZER");
+    if (!has_interface()) return refuse_network();
     return init(comm, size, id, rank, config == nullptr || config->blocking != 0);
   });
 }
