@@ -63,8 +63,7 @@ bench::Row row(const std::string& what, std::int64_t size, double seconds, doubl
 
 struct Totals {
   std::int64_t wrong = 0;
-  double adam_to_copy = 0;  // of the largest size
-  double best_tflops = 0;
+  double adam_to_copy = 0, best_tflops = 0;  // of the largest size; of all
 };
 
 void add_adam(bench::Report& report, std::int64_t count, int repetitions, ls::Device device,

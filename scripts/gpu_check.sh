@@ -81,16 +81,22 @@ step() {
   echo "==== $name: $*" >>"$log"
   timeout --kill-after=5 "$most" "$@" >"$build/step.log" 2>&1 </dev/null || status=$?
   cat "$build/step.log" >>"$log"
+  if grep -q 'No test cases matched' "$build/step.log"; then status=1; fi
   said=$(grep -E '^result |tests passed|ERROR SUMMARY|RACECHECK SUMMARY' "$build/step.log" |
     tail -n 1 | sed 's/^=* *//' || true)
-  if ((status == 0)); then
+  if ((status == 0)) && grep -q '(Skipped)$' "$build/step.log"; then
+    note skipped "$name" $((SECONDS - begin)) \
+      "$(grep -c '(Skipped)$' "$build/step.log") test(s) found nothing to test; see the log"
+  elif ((status == 0)); then
     note passed "$name" $((SECONDS - begin)) "$said"
   elif ((status == 124 || status == 137)); then
     note "${unfinished:-failed}" "$name" $((SECONDS - begin)) "not finished after $most s"
   elif grep -q 'Device not supported' "$build/step.log"; then
     note skipped "$name" $((SECONDS - begin)) "compute-sanitizer refuses this device"
   else
-    if [[ -z $said ]]; then said=$(tail -n 1 "$build/step.log"); fi
+    if [[ -z $said ]]; then
+      said=$(grep -m 1 '^lockstep: ' "$build/step.log" || tail -n 1 "$build/step.log")
+    fi
     note failed "$name" $((SECONDS - begin)) "status $status: $said"
     tail -n 15 "$build/step.log"
   fi

@@ -28,6 +28,8 @@ std::atomic<bool>& tf32_setting() {
   return setting;
 }
 
+bool tf32() { return tf32_setting(); }
+
 cudaDataType_t data_type(DType dtype) {
   switch (dtype) {
     case DType::float32:
@@ -74,11 +76,8 @@ MatrixLayout row_major_layout(cudaDataType_t type, bool transposed, std::int64_t
 
 }  // namespace
 
-void set_tf32(bool allowed) noexcept { tf32_setting() = allowed; }
-bool tf32() noexcept { return tf32_setting(); }
-
 CudaGemm::CudaGemm(int index) : OnDevice(index) {
-  tf32_setting();  // a variable that cannot be read is said at the first use of a device
+  tf32();  // a variable that cannot be read is said at the first use of a device
   const DeviceGuard guard(index);
   check_blas(cublasLtCreate(&handle_), "cublasLtCreate");
 }

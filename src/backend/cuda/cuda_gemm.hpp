@@ -62,8 +62,4 @@ class CudaGemm final : public Gemm, private OnDevice {
   std::map<Key, Plan> plans_;
 };
 
-/// Behind cuda_allow_tf32 and cuda_tf32_allowed.
-void set_tf32(bool allowed) noexcept;
-bool tf32() noexcept;
-
 }  // namespace lockstep::inline v0::backend::cuda
