@@ -1,6 +1,8 @@
 #include "comm/device_communicator.hpp"
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include <lockstep/core/error.hpp>
 #include <lockstep/core/log.hpp>
@@ -159,6 +161,25 @@ void DeviceCommunicator::set_step(std::int64_t step) noexcept {
   host_->set_step(step);
 }
 
+void DeviceCommunicator::end_planes(const std::vector<std::shared_ptr<DevicePlane>>& planes) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (const auto& plane : planes) {
+    while (!plane->idle() && std::chrono::steady_clock::now() - begin < timeout()) {
+      plane->require_alive();
+      host_->poll();
+      std::this_thread::sleep_for(std::chrono::microseconds{50});
+    }
+    plane->require_alive();
+  }
+  host_->barrier();  // nobody starts anything on them after this
+  // All begin before any is waited for: ranks may hold them in different orders.
+  for (const auto& plane : planes) {
+    plane->begin_close();
+    plane->require_alive();
+  }
+  for (const auto& plane : planes) plane->finish_close([this] { host_->poll(); });
+}
+
 void DeviceCommunicator::close() {
   std::vector<std::shared_ptr<DevicePlane>> open;
   {
@@ -167,10 +188,12 @@ void DeviceCommunicator::close() {
     for (const auto& known : family_->planes)
       if (auto plane = known.lock()) open.push_back(std::move(plane));
   }
-  host_->barrier();  // nobody starts anything on them after this
-  // All begin before any is waited for: ranks may hold them in different orders.
-  for (const auto& plane : open) plane->begin_close();
-  for (const auto& plane : open) plane->finish_close();
+  try {
+    end_planes(open);
+  } catch (const CommunicationError& error) {
+    host_->announce_failure(error.what());  // the others may be waiting for this rank's part
+    throw;
+  }
   {
     const std::lock_guard lock(family_->mutex);
     family_->closed = true;

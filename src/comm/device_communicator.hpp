@@ -83,6 +83,8 @@ class DeviceCommunicator final : public CommunicatorBackend {
   }
 
  private:
+  /// Collective. What is in flight lands, then all are released together.
+  void end_planes(const std::vector<std::shared_ptr<DevicePlane>>& planes);
   struct Registration {
     Device device;
     std::int64_t byte_count = 0;

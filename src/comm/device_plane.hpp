@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "comm/communicator_backend.hpp"
@@ -19,13 +20,15 @@ class DevicePlane : public DataPlane {
   virtual std::uint64_t id() const noexcept { return 0; }
   /// Whether nothing of it is in flight on this rank.
   virtual bool idle() noexcept { return true; }
+  /// @throws CommunicationError if it has failed
+  virtual void require_alive() {}
   /// Makes no further call, and holds its host communicator no longer.
   virtual void park() noexcept {}
   /// The ranks are here together and make no further call on it: begins to release it, together
   /// with the others.
   virtual void begin_close() {}
-  /// Waits until that is done, on this rank.
-  virtual void finish_close() {}
+  /// Waits until that is done, on this rank. Calls poll() meanwhile, which may throw.
+  virtual void finish_close(const std::function<void()>& /*poll*/) {}
 };
 
 struct PlaneContext {

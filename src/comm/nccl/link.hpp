@@ -96,7 +96,7 @@ class Link {
   void forget_memory(void* data) noexcept;
 
   void begin_close() noexcept;
-  void finish_close() noexcept;
+  void finish_close(const std::function<void()>& poll);
 
   const Identity& identity() const noexcept { return identity_; }
 

@@ -51,7 +51,7 @@ void Link::begin_close() noexcept {
   (void)ncclCommFinalize(communicator_);
 }
 
-void Link::finish_close() noexcept {
+void Link::finish_close(const std::function<void()>& poll) {
   const auto begin = Clock::now();
   Lock lock(mutex_);
   if (communicator_ == nullptr || !closing_) return;
@@ -60,6 +60,7 @@ void Link::finish_close() noexcept {
          Clock::now() - begin < timeout()) {
     lock.unlock();
     std::this_thread::sleep_for(std::chrono::microseconds{50});
+    poll();
     lock.lock();
     if (communicator_ == nullptr) return;
   }

@@ -37,7 +37,8 @@ class NcclCommunicator final : public DevicePlane,
   bool idle() noexcept override { return !link_->look(); }
   void park() noexcept override;
   void begin_close() override { link_->begin_close(); }
-  void finish_close() override { link_->finish_close(); }
+  void finish_close(const std::function<void()>& poll) override { link_->finish_close(poll); }
+  void require_alive() override { link_->require_alive(); }
 
  private:
   using Enqueue = std::function<void(Launcher&)>;
