@@ -63,9 +63,9 @@ struct Larger {
   static __device__ __forceinline__ T apply(T a, T b) { return a != a ? a : (!(b <= a) ? b : a); }
 };
 
-template <class T, class Operation>
+template <class T, class Operation, int kSources>
 struct Fold {
-  const T* sources[kMostSources];
+  const T* sources[kSources];
   int source_count;
   T* result;
 
@@ -90,27 +90,29 @@ struct Fold {
   }
 };
 
-/// Later passes start from the result of the one before.
+template <class T, class Operation, int kSources>
+cudaError_t fold_up_to(const void* const* sources, int source_count, void* result,
+                       std::int64_t count, cudaStream_t stream) {
+  Fold<T, Operation, kSources> body{};
+  body.source_count = source_count;
+  body.result = static_cast<T*>(result);
+  bool aligned = are_aligned(16, result);
+  for (int source = 0; source < source_count; ++source) {
+    aligned = aligned && are_aligned(16, sources[source]);
+    body.sources[source] = static_cast<const T*>(sources[source]);
+  }
+  return launch_for_each<kPackWidth<T>>(body, count, aligned, stream);
+}
+
+/// A launch with few sources has short parameters.
 template <class T, class Operation>
 cudaError_t fold(const void* const* sources, int source_count, void* result, std::int64_t count,
                  cudaStream_t stream) {
-  if (source_count < 1) return cudaErrorInvalidValue;
-  if (kIsHalf<T> && source_count > kMostSources) return cudaErrorInvalidValue;
-  for (int source = kMostSources; source < source_count; ++source)
-    if (sources[source] == result && count > 0) return cudaErrorInvalidValue;
-  for (int next = 0; next < source_count;) {
-    Fold<T, Operation> body{};
-    body.result = static_cast<T*>(result);
-    bool aligned = are_aligned(16, result);
-    if (next > 0) body.sources[body.source_count++] = body.result;
-    while (body.source_count < kMostSources && next < source_count) {
-      aligned = aligned && are_aligned(16, sources[next]);
-      body.sources[body.source_count++] = static_cast<const T*>(sources[next++]);
-    }
-    const cudaError_t error = launch_for_each<kPackWidth<T>>(body, count, aligned, stream);
-    if (error != cudaSuccess) return error;
-  }
-  return cudaSuccess;
+  constexpr int kFew = 64;
+  if (source_count < 1 || source_count > kMostSources) return cudaErrorInvalidValue;
+  if (source_count <= kFew)
+    return fold_up_to<T, Operation, kFew>(sources, source_count, result, count, stream);
+  return fold_up_to<T, Operation, kMostSources>(sources, source_count, result, count, stream);
 }
 
 }  // namespace

@@ -5,16 +5,13 @@
 
 namespace lockstep::kernels {
 
-/// Arrays that one launch reads; `sources` themselves lie in host memory, what they point to in
-/// device memory.
-inline constexpr int kMostSources = 64;
+/// Arrays that a fold reads, all in one launch: what its parameters can hold (32 KiB since CUDA
+/// 12.1). `sources` themselves lie in host memory, what they point to in device memory.
+inline constexpr int kMostSources = 4000;
 
 /// result[i] = sources[0][i] + sources[1][i] + ... in this order; float16 and bfloat16 are added
-/// in float32 and rounded once. Every type (integers wrap). result may be one of the first
-/// kMostSources sources.
-/// cudaErrorInvalidValue: no source; more than kMostSources of a 16-bit type, which would be
-/// rounded more than once; a result that is a later source, which would be overwritten before it is
-/// read.
+/// in float32 and rounded once. Every type (integers wrap). result may be one of the sources.
+/// cudaErrorInvalidValue: no source, or more than kMostSources.
 cudaError_t fold_sum(Type type, const void* const* sources, int source_count, void* result,
                      std::int64_t count, cudaStream_t stream);
 /// The same with minimum or maximum (float32, float64, int64, int32); NaN wins, and of equals the

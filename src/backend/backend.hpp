@@ -61,6 +61,11 @@ void cuda_order(int index, Queue later, Queue earlier);
 int cuda_device_of(const void* pointer);
 /// The program's current device.
 int cuda_current_device();
+/// Putting a thread's current device back makes a context, with its memory, on a GPU that the process
+/// does not use. With `keep` it stays in that case.
+void cuda_keep_device(bool keep) noexcept;
+/// Whether a thread's device is to be put back to that one.
+bool cuda_puts_back(int index) noexcept;
 /// Whether float32 products may round their operands to TF32; LOCKSTEP_TF32 says it at the start.
 void cuda_allow_tf32(bool allowed);
 /// @throws InvalidUsage if LOCKSTEP_TF32 cannot be read

@@ -19,6 +19,8 @@ class Capture {
   /// Before each replay, the first included, fill(host bytes) is called and the bytes are copied
   /// there. In the order of registration.
   virtual void* upload_each_time(std::int64_t byte_count, std::function<void(std::byte*)> fill) = 0;
+  /// Called before each replay: may throw, and nothing is queued.
+  virtual void before_each_time(std::function<void()> check) = 0;
   /// Called after each replay was queued: brings the host's view to where the capture left it.
   virtual void after_each_time(std::function<void()> restore) = 0;
   /// Lives as long as the recording: what it reads at each replay.

@@ -31,6 +31,8 @@ ChosenQueue set_cuda_queue(int index, ChosenQueue) { refuse(index); }
 void cuda_order(int index, Queue, Queue) { refuse(index); }
 int cuda_device_of(const void*) { refuse("borrow of device memory"); }
 int cuda_current_device() { refuse("the current device"); }
+void cuda_keep_device(bool) noexcept {}
+bool cuda_puts_back(int) noexcept { return true; }
 void cuda_allow_tf32(bool) { refuse("allow_tf32"); }
 bool cuda_tf32_allowed() { refuse("tf32_allowed"); }
 void forget_problems_of_ranks(int) noexcept {}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,8 +19,11 @@ class DevicePlane : public DataPlane {
   virtual void forget_memory(void*) noexcept {}
   /// The same on all its ranks, and of no other; 0: nothing is shared with other ranks.
   virtual std::uint64_t id() const noexcept { return 0; }
-  /// Whether nothing of it is in flight on this rank.
+  /// Whether a captured step that can be replayed holds a collective of it.
+  virtual bool is_recorded() const noexcept { return false; }
+  /// Whether nothing of it is in flight on this rank, or can be.
   virtual bool idle() noexcept { return true; }
+  virtual bool is_alive() noexcept { return true; }
   /// @throws CommunicationError if it has failed
   virtual void require_alive() {}
   /// Makes no further call, and holds its host communicator no longer.
@@ -42,6 +46,8 @@ struct PlaneContext {
 std::shared_ptr<DevicePlane> make_nccl_communicator(const PlaneContext& context);
 /// "NCCL 2.28.9", or empty where it is not built.
 std::string nccl_version();
+/// After failures: waits until what NCCL aborts has come to its end, or for that time.
+void wait_for_nccl_aborts(std::chrono::milliseconds longest) noexcept;
 /// Copies through host memory, for ranks that share a GPU.
 std::shared_ptr<DevicePlane> make_staged_communicator(const PlaneContext& context);
 

@@ -14,5 +14,6 @@ std::shared_ptr<DevicePlane> make_nccl_communicator(const PlaneContext& context)
 }
 
 std::string nccl_version() { return {}; }
+void wait_for_nccl_aborts(std::chrono::milliseconds) noexcept {}
 
 }  // namespace lockstep::inline v0::detail

@@ -66,6 +66,7 @@ int run(int& argc, char**& argv, const EnvironmentOptions& options,
     if (speaks) report_failure(text);
     return 1;
   }
+  backend::cuda_keep_device(true);  // the process is ours
   backend::set_cpu_thread_count(threads.value_or(std::max(1, state->core_count)));
   Ending own;
   {

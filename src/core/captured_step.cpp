@@ -40,6 +40,26 @@ struct CapturedStepState::Members {
   bool refused = false;
   bool warned_of_shapes = false;
 
+  /// All inputs lie on one device that records: what a step copies there itself would be copied
+  /// once and never again.
+  bool recordable(const std::vector<Tensor>& inputs) {
+    if (!options.enabled || refused) return false;
+    const auto records = [](const Tensor& input) { return !backend_of(input).host_reads; };
+    const auto first = std::find_if(inputs.begin(), inputs.end(), records);
+    if (first == inputs.end()) return false;
+    const auto elsewhere = std::find_if(inputs.begin(), inputs.end(), [&](const Tensor& input) {
+      return input.device() != first->device();
+    });
+    if (elsewhere == inputs.end()) return true;
+    log(LogLevel::warning, "a captured step was called with an input on " +
+                               to_string(first->device()) + " and one on " +
+                               to_string(elsewhere->device()) +
+                               "; move them to one device before the call; it runs without "
+                               "recording");
+    refused = true;
+    return false;
+  }
+
   Recorded* find(const std::vector<Tensor>& inputs) {
     const auto it = std::find_if(recorded.begin(), recorded.end(), [&](const Recorded& known) {
       return same_kind(known.inputs, inputs);
@@ -95,9 +115,7 @@ bool CapturedStepState::refused() const noexcept { return members_->refused; }
 Tensor CapturedStepState::run(const std::vector<Tensor>& inputs) {
   Members& own = *members_;
   for (const Tensor& input : inputs) checked(input, "CapturedStep");
-  const bool recordable = own.options.enabled && !own.refused && !inputs.empty() &&
-                          !backend_of(inputs.front()).host_reads;
-  Recorded* place = recordable ? own.find(inputs) : nullptr;
+  Recorded* place = own.recordable(inputs) ? own.find(inputs) : nullptr;
   if (place == nullptr) return own.step(inputs);
   if (place->recording == nullptr) {
     if (place->calls++ < own.options.warm_up) return own.step(inputs);

@@ -10,9 +10,15 @@ namespace lockstep::inline v0::detail {
 
 StreamChoice enter_stream(int device_index, void* stream) {
   const backend::Queue queue{stream};
-  backend::cuda_order(device_index, queue, backend::cuda_current_queue(device_index));
+  const backend::Queue earlier = backend::cuda_current_queue(device_index);
   const backend::ChosenQueue before =
       backend::set_cuda_queue(device_index, {.chosen = true, .queue = queue});
+  try {
+    backend::cuda_order(device_index, queue, earlier);
+  } catch (...) {
+    backend::set_cuda_queue(device_index, before);
+    throw;
+  }
   return {before.chosen, before.queue.stream};
 }
 

@@ -1,5 +1,7 @@
 #include <lockstep/parallel/gradient_synchronizer.hpp>
 
+#include <atomic>
+#include <exception>
 #include <memory>
 #include <set>
 #include <utility>
@@ -8,6 +10,8 @@
 #include <lockstep/core/error.hpp>
 
 #include "backend/backend.hpp"
+#include "backend/capture.hpp"
+#include "comm/communicator_backend.hpp"
 #include "parallel/agreement.hpp"
 #include "parallel/bucket_exchange.hpp"
 #include "parallel/scale_gradient.hpp"
@@ -62,6 +66,15 @@ class SynchronizerState {
     apply(exchange.finish());
   }
 
+  /// Gradients of one bucket may come from threads that have streams of their own.
+  void ready(std::int64_t id) {
+    if (backend::current_capture() == nullptr && exchange.committed() && id >= 0 &&
+        id < exchange.entry_count())
+      if (const Device device = exchange.gradient(id).device(); device.kind == DeviceKind::cuda)
+        return ready(id, backend::current_queue(device).stream);
+    exchange.ready(id);
+  }
+
   void ready(std::int64_t id, void* stream) {
     if (!exchange.committed() || id < 0 || id >= exchange.entry_count())
       return exchange.ready(id);  // says what is wrong
@@ -89,9 +102,28 @@ class SynchronizerState {
     for (const auto& own : streams) own->come_before(stream);
   }
 
+  /// Runs a part of a step. What breaks off in the middle leaves this rank out of step with the
+  /// others, for good.
+  template <class Part>
+  void attempt(const Part& part) {
+    if (broken_)
+      throw InvalidUsage(
+          "the synchronizer broke off in a step; make a new one, on every rank of its group");
+    try {
+      part();
+    } catch (const InvalidUsage&) {  // nothing was begun
+      throw;
+    } catch (const std::exception& error) {
+      if (!broken_.exchange(true)) exchange.ranks().backend()->announce_failure(error.what());
+      throw;
+    }
+  }
+
   BucketExchange exchange;
 
  private:
+  std::atomic<bool> broken_ = false;
+
   std::set<int> device_indexes() {
     std::set<int> indexes;
     for (std::int64_t id = 0; id < exchange.entry_count(); ++id)
@@ -130,15 +162,24 @@ void GradientSynchronizer::commit() {
 void GradientSynchronizer::set_sample_count(double samples) {
   state_->exchange.set_sample_count(samples);
 }
-void GradientSynchronizer::ready(std::int64_t id) { state_->exchange.ready(id); }
-void GradientSynchronizer::ready(std::int64_t id, void* stream) { state_->ready(id, stream); }
-void GradientSynchronizer::finish_without_rest() { state_->finish_without_rest(); }
-void GradientSynchronizer::finish_without_rest(void* stream) {
-  state_->on_stream(stream, true, [this] { state_->finish_without_rest(); });
+void GradientSynchronizer::ready(std::int64_t id) {
+  state_->attempt([&] { state_->ready(id); });
 }
-void GradientSynchronizer::finish() { state_->finish(); }
+void GradientSynchronizer::ready(std::int64_t id, void* stream) {
+  state_->attempt([&] { state_->ready(id, stream); });
+}
+void GradientSynchronizer::finish_without_rest() {
+  state_->attempt([&] { state_->finish_without_rest(); });
+}
+void GradientSynchronizer::finish_without_rest(void* stream) {
+  state_->attempt(
+      [&] { state_->on_stream(stream, true, [this] { state_->finish_without_rest(); }); });
+}
+void GradientSynchronizer::finish() {
+  state_->attempt([&] { state_->finish(); });
+}
 void GradientSynchronizer::finish(void* stream) {
-  state_->on_stream(stream, false, [this] { state_->finish(); });
+  state_->attempt([&] { state_->on_stream(stream, false, [this] { state_->finish(); }); });
 }
 const SynchronizerCounters& GradientSynchronizer::counters() const noexcept {
   return state_->exchange.counters();

@@ -176,3 +176,18 @@ TEST_CASE("a rank may run a step as it is while others replay theirs") {
   };
   CHECK(weights(true) == weights(false));
 }
+
+TEST_CASE("a step with inputs on two devices is not captured, and says so once") {
+  ls::Environment& env = test_environment();
+  std::vector<std::string> lines;
+  ls::set_log_sink([&](ls::LogLevel, std::string_view line) { lines.emplace_back(line); });
+  ls::CapturedStep step{[&](const ls::Tensor& x, const ls::Tensor& offset) {
+    return ls::sum(x + offset.to(env.device()));
+  }};
+  const ls::Tensor x = ls::full({4}, 0.5, ls::DType::float32, env.device());
+  for (int i = 0; i < 6; ++i) CHECK(step(x, ls::full({4}, i)).item() == 2 + 4 * i);
+  ls::set_log_sink({});
+  CHECK(step.refused() == on_device());
+  REQUIRE(lines.size() == (on_device() ? 1 : 0));
+  if (on_device()) CHECK(lines[0].find("move them to one device") != std::string::npos);
+}

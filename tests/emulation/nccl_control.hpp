@@ -13,4 +13,8 @@ void fail_nccl_later(int rank, int after_calls, int error = 2 /* ncclSystemError
 /// Also EMULATED_NCCL_REPORT_MISMATCH=1.
 void report_nccl_mismatch(bool report);
 
+/// ncclCommAbort stops what is in flight at once, but returns only when it is no longer held: as
+/// NCCL's does while another communicator's kernel, or a graph, keeps the device.
+void hold_nccl_aborts(bool hold);
+
 }  // namespace emulation

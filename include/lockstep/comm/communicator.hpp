@@ -72,6 +72,7 @@ class LOCKSTEP_API Communicator {
   Work broadcast(Tensor values, int root) const;
   /// On GPUs, after the group's first collective there, messages between two ranks are matched in
   /// the order of the calls, whatever their tags, and one rank must send while the other receives.
+  /// A message of before that collective is received before it too.
   Work send(const Tensor& values, int destination, int tag = 0) const;
   Work receive(Tensor values, int source, int tag = 0) const;
 

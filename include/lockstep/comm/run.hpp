@@ -18,8 +18,8 @@ LOCKSTEP_API int run(int& argc, char**& argv, const EnvironmentOptions& options,
 /// returned, or 1 if it threw. If it throws on all ranks the message is printed once; if it throws
 /// on some, it is printed with the rank and the whole job is ended. Sets the number of compute
 /// threads to the cores that the launcher gave to this rank, unless OMP_NUM_THREADS or
-/// MKL_NUM_THREADS says otherwise; one that is not a positive number is an error. Call it once,
-/// from main.
+/// MKL_NUM_THREADS says otherwise; one that is not a positive number is an error. A thread's
+/// current CUDA device may become the one of this rank. Call it once, from main.
 template <class Program>
 requires std::is_invocable_v<Program&, Environment&>
 int run(int& argc, char**& argv, const EnvironmentOptions& options, Program&& program) {

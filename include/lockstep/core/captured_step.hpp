@@ -64,8 +64,10 @@ struct StepSignature<std::function<Result(Inputs...)>> {
 /// result is valid until the next call. What changes from step to step is taken into account:
 /// learning rates, step counts, dropout, clipping. The step must do the same operations in each
 /// call: branches on the host, new host numbers and hooks are as they were when it was recorded.
-/// A step that reads a value back, or draws random numbers other than dropout, is not recorded: it
-/// runs as it is, after one warning. So does every step on the CPU.
+/// A step that reads a value back, draws random numbers other than dropout, has inputs on several
+/// devices, or finds no memory for a recording is not recorded: it runs as it is, after one
+/// warning. So does every step on the CPU, without one. Destroy it before the environment is
+/// closed.
 template <class Signature>
 class CapturedStep;
 

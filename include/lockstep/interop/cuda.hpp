@@ -20,8 +20,9 @@ namespace lockstep::inline v0::cuda {
 /// on it: their memory goes back to it.
 class [[nodiscard]] StreamScope {
  public:
-  /// `stream` belongs to that device; 0 is the device's default stream. @throws BackendUnavailable,
-  /// DeviceError
+  /// `stream` belongs to that device; 0 is the device's default stream. Not while the program
+  /// captures the stream itself: use CapturedStep. @throws BackendUnavailable, DeviceError,
+  /// InvalidUsage for cudaStreamPerThread, which is another stream in each thread
   explicit StreamScope(cudaStream_t stream, int device_index = 0)
       : device_index_(device_index), before_(detail::enter_stream(device_index, stream)) {}
   ~StreamScope() { detail::leave_stream(device_index_, before_); }

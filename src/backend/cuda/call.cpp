@@ -1,8 +1,12 @@
 #include "backend/cuda/call.hpp"
 
+#include <dlfcn.h>
+
+#include <atomic>
 #include <string>
 
 #include <lockstep/core/error.hpp>
+#include "backend/backend.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
 namespace {
@@ -46,7 +50,32 @@ DeviceGuard::DeviceGuard(int index) {
 }
 
 DeviceGuard::~DeviceGuard() {
-  if (changed_) static_cast<void>(cudaSetDevice(before_));
+  if (changed_ && cuda_puts_back(before_)) static_cast<void>(cudaSetDevice(before_));
 }
 
 }  // namespace lockstep::inline v0::backend::cuda
+
+namespace lockstep::inline v0::backend {
+namespace {
+
+std::atomic<bool> keep_device = false;
+
+/// Only the driver tells. True where it does not.
+bool has_context(int index) noexcept {
+  using State = int (*)(int device, unsigned* flags, int* active);
+  static const State state = [] {
+    void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    return reinterpret_cast<State>(driver == nullptr ? nullptr
+                                                     : dlsym(driver, "cuDevicePrimaryCtxGetState"));
+  }();
+  unsigned flags = 0;
+  int active = 0;
+  return state == nullptr || state(index, &flags, &active) != 0 || active != 0;
+}
+
+}  // namespace
+
+void cuda_keep_device(bool keep) noexcept { keep_device = keep; }
+bool cuda_puts_back(int index) noexcept { return !keep_device || has_context(index); }
+
+}  // namespace lockstep::inline v0::backend

@@ -15,7 +15,7 @@ void check_launch(cudaError_t status, const char* operation, std::int64_t count)
 void check_blas(int status, const char* call);
 
 /// Makes a device current, and what was current before on the way out: a program's own device stays
-/// as it was.
+/// as it was. See cuda_puts_back().
 class DeviceGuard {
  public:
   explicit DeviceGuard(int index);

@@ -60,8 +60,9 @@ std::int32_t* DeviceState::status() {
   void* memory = nullptr;
   check(cudaMalloc(&memory, sizeof(std::int32_t)), "cudaMalloc");
   DeviceWord word(memory);
-  check(cudaMemsetAsync(memory, 0, sizeof(std::int32_t), current_stream(index_)),
-        "cudaMemsetAsync");
+  // On a stream that nobody captures, and at its end before another stream marks something.
+  check(cudaMemsetAsync(memory, 0, sizeof(std::int32_t), stream_.get()), "cudaMemsetAsync");
+  check(cudaStreamSynchronize(stream_.get()), "cudaStreamSynchronize");
   status_ = std::move(word);
   status_copy_ = std::move(copy);
   return static_cast<std::int32_t*>(memory);
@@ -180,6 +181,10 @@ Queue cuda_current_queue(int index) { return {cuda::current_stream(index)}; }
 
 ChosenQueue set_cuda_queue(int index, ChosenQueue queue) {
   cuda::device_state(index);
+  // Memory goes from one user of a stream to the next, and that handle is another in each thread.
+  if (queue.chosen && cuda::stream_of(queue.queue) == cudaStreamPerThread)
+    throw InvalidUsage(
+        "[cuda] cudaStreamPerThread cannot be chosen; make a stream with cudaStreamCreate");
   const auto i = static_cast<std::size_t>(index);
   const ChosenQueue before{cuda::has_chosen_queue[i], cuda::chosen_queues[i]};
   cuda::has_chosen_queue[i] = queue.chosen;

@@ -104,7 +104,7 @@ CudaGemm::Plan CudaGemm::make_plan(const Key& key) {
 void CudaGemm::find_algorithm(const Key& key, Plan& plan) {
   // Blocks of the allocator lie at 256 bytes, but a parameter or a borrowed pointer may start at
   // any element: ask for what holds always where the shape is odd.
-  const auto alignment = static_cast<std::uint32_t>(byte_size(key.dtype) < 4 ? 2 : 4);
+  const auto alignment = static_cast<std::uint32_t>(byte_size(key.dtype));
   cublasLtMatmulPreference_t made = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&made), "cublasLtMatmulPreferenceCreate");
   const MatmulPreference preference(made);

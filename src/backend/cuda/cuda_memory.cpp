@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
 #include <string>
 
 #include <lockstep/core/error.hpp>
 #include "backend/capture.hpp"
+#include "backend/capture_refused.hpp"
 #include "backend/cuda/cuda_device.hpp"
 #include "backend/size_class.hpp"
 #include "backend/stream_watch.hpp"
@@ -16,36 +18,51 @@ namespace {
 
 constexpr std::int64_t kLargest = std::int64_t{1} << 46;
 constexpr std::int64_t kStaging = 16 * 1024 * 1024;  // bytes of one pinned piece of a transfer
+constexpr std::size_t kStagedPieces = 4;             // on their way at once
 
 thread_local std::shared_ptr<CudaMemory::Pool> current_pool;
 
 }  // namespace
 
+namespace {
+
+/// What cudaStreamQuery or cudaEventQuery says.
+bool has_passed(cudaError_t status, const char* call) {
+  if (status == cudaErrorNotReady) {
+    static_cast<void>(cudaGetLastError());
+    return false;
+  }
+  check(status, call);
+  return true;
+}
+
+void wait_for(cudaEvent_t event) {
+  wait_watched([event] { return has_passed(cudaEventQuery(event), "cudaEventQuery"); });
+}
+
+}  // namespace
+
 void wait_for(cudaStream_t stream) {
-  wait_watched([stream] {
-    const cudaError_t status = cudaStreamQuery(stream);
-    if (status == cudaErrorNotReady) {
-      static_cast<void>(cudaGetLastError());
-      return false;
-    }
-    check(status, "cudaStreamQuery");
-    return true;
-  });
+  wait_watched([stream] { return has_passed(cudaStreamQuery(stream), "cudaStreamQuery"); });
 }
 
 std::shared_ptr<CudaMemory::Pool> CudaMemory::make_pool() { return std::make_shared<Pool>(this); }
 
 void CudaMemory::use_pool(std::shared_ptr<Pool> pool) { current_pool = std::move(pool); }
 
-void CudaMemory::dissolve(Pool& pool) noexcept {
+void CudaMemory::dissolve(Pool& pool, cudaStream_t captured, cudaStream_t stream) noexcept {
   const std::lock_guard lock(mutex_);
+  const auto place_after = [&](cudaStream_t of) { return of == captured ? stream : of; };
   for (auto& [place, pointers] : pool.free_blocks) {
-    auto& common = common_->free_blocks[place];
+    auto& common = common_->free_blocks[{place_after(place.first), place.second}];
     common.insert(common.end(), pointers.begin(), pointers.end());
   }
   pool.free_blocks.clear();
-  for (auto& [pointer, block] : blocks_)
-    if (block.pool.get() == &pool) block.pool = common_;
+  for (auto& [pointer, block] : blocks_) {
+    if (block.pool.get() != &pool) continue;
+    block.pool = common_;
+    block.stream = place_after(block.stream);
+  }
 }
 
 void* CudaMemory::allocate(std::int64_t byte_count, Queue queue) {
@@ -91,6 +108,9 @@ void* CudaMemory::take_new(std::int64_t byte_count) {
   }
   if (status == cudaErrorMemoryAllocation) {
     static_cast<void>(cudaGetLastError());
+    if (captured())
+      throw CaptureRefused("a captured step finds no memory for a recording on cuda:" +
+                           std::to_string(index_));
     throw DeviceError("[cuda] out of memory on cuda:" + std::to_string(index_) +
                           ": allocation of " + std::to_string(byte_count) + " bytes with " +
                           std::to_string(counters_.bytes_in_use) +
@@ -111,7 +131,8 @@ void CudaMemory::release(void* pointer, std::int64_t, Queue queue) noexcept {
   // the block's own stream.
   const cudaStream_t stream = stream_of(queue);
   counters_.bytes_in_use -= block.byte_count;
-  if (stream != block.stream && !order_after(block.stream, stream)) {
+  // While a step is captured nothing else may wait for it: the block stays with the recording.
+  if (stream != block.stream && !captured() && !order_after(block.stream, stream)) {
     unordered_.push_back(pointer);  // cannot be handed out again safely
     blocks_.erase(it);
     return;
@@ -171,22 +192,27 @@ void CudaMemory::copy_from_host(void* destination, const void* source, std::int6
   if (byte_count == 0) return;
   const DeviceGuard guard(index_);
   const cudaStream_t stream = stream_of(queue);
-  if (current_capture() == nullptr && byte_count > 4 * kStaging) {
-    // CUDA stages it itself, and has read the source when it returns.
-    check(cudaMemcpyAsync(destination, source, static_cast<std::size_t>(byte_count),
+  // Always by way of pinned memory: the source may change as soon as this returns, and CUDA itself
+  // reads memory that the program has pinned later.
+  std::deque<cudaEvent_t> passing;
+  for (std::int64_t begin = 0; begin < byte_count; begin += kStaging) {
+    const auto count = static_cast<std::size_t>(std::min(kStaging, byte_count - begin));
+    if (passing.size() == kStagedPieces) {
+      wait_for(passing.front());
+      passing.pop_front();
+    }
+    PinnedPool::Block block = pinned_.take(static_cast<std::int64_t>(count));
+    std::memcpy(block.data(), static_cast<const std::byte*>(source) + begin, count);
+    check(cudaMemcpyAsync(static_cast<std::byte*>(destination) + begin, block.data(), count,
                           cudaMemcpyHostToDevice, stream),
           "cudaMemcpyAsync from the host");
-    return;
+    if (Capture* capture = current_capture()) {
+      capture->keep(std::make_shared<PinnedPool::Block>(std::move(block)));
+    } else {
+      passing.push_back(block.passed.get());
+      pinned_.give_back(std::move(block), stream);
+    }
   }
-  PinnedPool::Block block = pinned_.take(byte_count);
-  std::memcpy(block.data(), source, static_cast<std::size_t>(byte_count));
-  check(cudaMemcpyAsync(destination, block.data(), static_cast<std::size_t>(byte_count),
-                        cudaMemcpyHostToDevice, stream),
-        "cudaMemcpyAsync from the host");
-  if (Capture* capture = current_capture())
-    capture->keep(std::make_shared<PinnedPool::Block>(std::move(block)));
-  else
-    pinned_.give_back(std::move(block), stream);
 }
 
 void CudaMemory::copy_to_host(void* destination, const void* source, std::int64_t byte_count,

@@ -39,8 +39,9 @@ class CudaMemory final : public Memory {
   /// What this thread allocates comes from that pool, and blocks that it frees stay there. Null:
   /// the common one.
   void use_pool(std::shared_ptr<Pool> pool);
-  /// The blocks of a pool that is no longer used go to the common one.
-  void dissolve(Pool& pool) noexcept;
+  /// The blocks of a pool that is no longer used, and on which no work is left, go to the common
+  /// one: those of the stream `captured` to `stream`.
+  void dissolve(Pool& pool, cudaStream_t captured, cudaStream_t stream) noexcept;
 
   PinnedPool& pinned() noexcept { return pinned_; }
 

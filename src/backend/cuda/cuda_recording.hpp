@@ -1,6 +1,7 @@
 // A recording as a CUDA graph.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "backend/capture.hpp"
@@ -23,6 +24,7 @@ class CudaRecording final : public Recording {
   void replay() override;
 
   void* upload_each_time(std::int64_t byte_count, std::function<void(std::byte*)> fill) override;
+  void before_each_time(std::function<void()> check) override;
   void after_each_time(std::function<void()> restore) override;
   void keep(std::shared_ptr<void> object) override;
 
@@ -36,12 +38,14 @@ class CudaRecording final : public Recording {
 
   DeviceState& device_;
   std::shared_ptr<CudaMemory::Pool> pool_;
-  cudaStream_t stream_ = nullptr;  // of the capture
-  cudaStream_t replayed_on_ = nullptr;
+  Stream stream_;           // of the capture alone: no other thread's work gets into it
+  ChosenQueue before_;      // what this thread had chosen
   bool capturing_ = false;  // the stream, as far as is known
-  void* table_ = nullptr;   // device memory of all uploads, so that they are one copy
+  std::optional<cudaStream_t> replayed_on_;
+  void* table_ = nullptr;  // device memory of all uploads, so that they are one copy
   std::int64_t table_end_ = 0;
   std::vector<Upload> uploads_;
+  std::vector<std::function<void()>> checks_;
   std::vector<std::function<void()>> restores_;
   std::vector<std::shared_ptr<void>> kept_;
   ExecutableGraph executable_;

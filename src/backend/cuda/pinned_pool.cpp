@@ -19,8 +19,15 @@ PinnedPool::Block PinnedPool::take(std::int64_t byte_count) {
       ++it;
       continue;
     }
-    check(status, "cudaEventQuery");
-    free_.push_back(std::move(*it));
+    // A mark that a capture of the program's own took cannot be asked for, and its graph reads the
+    // block: nobody gets it again.
+    if (status == cudaErrorCapturedEvent) {
+      static_cast<void>(cudaGetLastError());
+      static_cast<void>(new Block(std::move(*it)));
+    } else {
+      check(status, "cudaEventQuery");
+      free_.push_back(std::move(*it));
+    }
     it = in_flight_.erase(it);
   }
   const auto fits = std::find_if(free_.begin(), free_.end(),

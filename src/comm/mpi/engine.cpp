@@ -204,8 +204,11 @@ bool Engine::drive() {
 void Engine::fail(Group& group, Failure failure, bool tell) {
   if (group.failure) return;
   group.failure = std::move(failure);
+  if (tell) tell_of_failure(group);  // first: what is dropped may take its time
   drop_operations(group);
-  if (!tell) return;
+}
+
+void Engine::tell_of_failure(const Group& group) {
   Notice notice;
   notice.kind = NoticeKind::broken;
   notice.group = group.id;
@@ -248,6 +251,9 @@ bool Engine::done(Operation& operation) {
   constexpr auto kLongBreak = std::chrono::seconds{1};
   const Lock lock(mutex_);
   if (operation.finished()) return true;
+  // A device may come to the end of a collective that another rank has given up: what that rank
+  // said of it comes first.
+  if (operation.needs_to_the_end()) read_notices();
   require_alive(operation.group(), name(operation.call().verb));
   drive();
   if (operation.finished()) return true;

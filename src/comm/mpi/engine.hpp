@@ -97,6 +97,7 @@ class Engine {
   /// Whether something moved.
   bool drive();
   void fail(Group& group, Failure failure, bool tell);
+  void tell_of_failure(const Group& group);
   void drop_operations(const Group& group);
   void read_notices();
   void take(int family_rank, const Notice& notice);

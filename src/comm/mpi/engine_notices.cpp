@@ -244,14 +244,15 @@ void Engine::announce(Group& group, NoticeKind kind, std::int64_t step,
     notice.kind = kind;
     notice.text = text;
     notice.step = kind == NoticeKind::failed ? latest_step_ : step;
-    if (kind == NoticeKind::failed)
-      fail(group,
-           {"[mpi] " + rank_text(group.rank) + " announced that it failed: " + notice.text,
-            group.rank, 0},
-           false);
+    const bool fails = kind == NoticeKind::failed && !group.failure;
+    if (fails)
+      group.failure = {
+          "[mpi] " + rank_text(group.rank) + " announced that it failed: " + notice.text,
+          group.rank, 0};
     notice.tallies = tallies();
     for (int rank = 0; rank < group.size; ++rank)
       if (rank != group.rank) send(notice, group.family_ranks[static_cast<std::size_t>(rank)]);
+    if (fails) drop_operations(group);  // last: it may take its time
   } catch (...) {
     // Without memory for a notice the others wait until their deadline.
   }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <lockstep/core/error.hpp>
+#include "comm/device_plane.hpp"
 #include "comm/mpi/environment.hpp"
 #include "comm/mpi/mpi_call.hpp"
 #include "comm/mpi/world_errors.hpp"
@@ -125,8 +126,9 @@ class MpiJob final : public Job {
     const Endings endings = wait_for_all();
     if (all_ended(endings)) {
       report(endings, rank_);
-      engine_->stop();
       if (any_threw(endings)) end_process_after(kHang, own.status == 0 ? 1 : own.status);
+      engine_->stop();
+      wait_for_nccl_aborts(kHang);
       return finish(own.status);
     }
     if (!any_threw(endings)) {

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "backend/backend.hpp"
 #include "comm/nccl/nccl_call.hpp"
 
 namespace lockstep::inline v0::detail::nccl {
@@ -19,7 +20,7 @@ class DeviceGuard {
     changed_ = true;
   }
   ~DeviceGuard() {
-    if (changed_) (void)cudaSetDevice(before_);
+    if (changed_ && backend::cuda_puts_back(before_)) (void)cudaSetDevice(before_);
   }
   DeviceGuard(const DeviceGuard&) = delete;
   DeviceGuard& operator=(const DeviceGuard&) = delete;

@@ -5,12 +5,15 @@
 #include <thread>
 
 #include "backend/backend.hpp"
+#include "comm/nccl/abort.hpp"
 #include "comm/nccl/given_up.hpp"
 
 namespace lockstep::inline v0::detail::nccl {
 namespace {
 
 constexpr auto kBetweenLooks = std::chrono::microseconds{50};
+constexpr auto kBeforeSleep = std::chrono::microseconds{100};
+constexpr auto kLongestAbort = std::chrono::milliseconds{500};  // that a destructor waits for
 
 std::string seconds_text(Clock::duration time) {
   char text[32];
@@ -22,9 +25,6 @@ NcclFailed failed(ncclResult_t result, ncclComm_t communicator) {
   const char* text = ncclGetLastError(communicator);
   return {result, text == nullptr ? "" : text};
 }
-
-/// Calls that NCCL takes as wrong on this rank, before anything is sent.
-bool is_refusal(ncclResult_t result) noexcept { return result == ncclInvalidArgument; }
 
 }  // namespace
 
@@ -70,13 +70,19 @@ Link::Link(Identity identity, const ncclUniqueId& id,
 }
 
 Link::~Link() {
-  if (communicator_ != nullptr) (void)ncclCommAbort(communicator_);
+  if (communicator_ != nullptr) abort();
   for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   try {
     release_kept();
   } catch (...) {  // without memory; what is left is leaked as well
   }
   keep_given_up(std::move(stopped_));
+  if (aborted_) wait_for_aborts(kLongestAbort);  // as a rule it has come to its end already
+}
+
+void Link::abort() noexcept {
+  aborted_ = true;
+  begin_abort(std::exchange(communicator_, nullptr), identity_.device);
 }
 
 std::string Link::who() const { return " on rank " + std::to_string(identity_.rank); }
@@ -87,8 +93,13 @@ void Link::fail(std::string text, int code) noexcept {
   backend::forget_problems_of_ranks(identity_.device);
   for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   flights_.clear();
-  if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
+  if (communicator_ != nullptr) abort();
   registered_.clear();
+}
+
+bool Link::is_alive() const noexcept {
+  const Lock lock(mutex_);
+  return !failure_;
 }
 
 void Link::require_alive() {
@@ -117,7 +128,10 @@ void Link::settle(Lock& lock, ncclResult_t result) {
   const auto begin = Clock::now();
   while (result == ncclInProgress) {
     lock.unlock();
-    std::this_thread::sleep_for(kBetweenLooks);
+    if (Clock::now() - begin < kBeforeSleep)
+      std::this_thread::yield();  // as a rule it takes a few microseconds
+    else
+      std::this_thread::sleep_for(kBetweenLooks);
     lock.lock();
     if (failure_) throw CommunicationError(*failure_);
     ncclResult_t state = ncclSuccess;
@@ -150,11 +164,6 @@ void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
     (failure_ ? stopped_ : flights_).push_back(flight);
   } catch (const NcclFailed& failure) {
     const Lock lock(mutex_);
-    if (is_refusal(failure.result)) {
-      flight->passed = true;
-      stop(flight);
-      throw InvalidUsage("[nccl] " + flight->place + ": " + to_string(failure));
-    }
     fail(flight->place + ": " + to_string(failure), failure.result);
     stop(flight);
   } catch (const DeviceError& error) {
@@ -163,6 +172,10 @@ void Link::launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
     stop(flight);
   } catch (const CommunicationError&) {  // it failed meanwhile; finished() says how
     const Lock lock(mutex_);
+    stop(flight);
+  } catch (const std::exception& error) {  // of memory, or of what folds
+    const Lock lock(mutex_);
+    fail(flight->place + ": " + error.what(), 0);
     stop(flight);
   }
 }
@@ -187,14 +200,16 @@ bool Link::enqueue_between_events(Flight& flight, cudaStream_t compute,
   return captured;
 }
 
-void Link::replayed(const std::shared_ptr<Flight>& flight, cudaStream_t compute) {
+void Link::replayed(const std::shared_ptr<Flight>& flight, cudaStream_t compute) try {
   const DeviceGuard guard(identity_.device);
   flight->end.emplace();
   flight->end->record(compute);
   const Lock lock(mutex_);
-  flight->begun = Clock::now();  // nothing within the graph can be asked
   flight->launched = true;
   (failure_ ? stopped_ : flights_).push_back(flight);
+} catch (const DeviceError& error) {
+  const Lock lock(mutex_);
+  fail(flight->place + ": " + error.what(), error.code());
 }
 
 void Link::stop(const std::shared_ptr<Flight>& flight) {
@@ -251,6 +266,7 @@ bool Link::finished(Flight& flight) {
 
 bool Link::order(Flight& flight, cudaStream_t compute) {
   std::vector<Tensor> keep;
+  const DeviceGuard guard(identity_.device);  // null is the default stream of the current device
   const Lock lock(mutex_);
   if (flight.passed) return true;
   if (failure_ || !flight.launched) return false;
@@ -270,7 +286,7 @@ void Link::abandon() noexcept {
   try {
     fail("given up" + who() + ", because another call on the communicator failed", 0);
   } catch (...) {  // without memory for the text
-    if (communicator_ != nullptr) (void)ncclCommAbort(std::exchange(communicator_, nullptr));
+    if (communicator_ != nullptr) abort();
   }
 }
 
@@ -284,7 +300,9 @@ bool Link::look() noexcept try {
       land(*flight);
       continue;
     }
-    if (failure_ || (!flight->begun && !event_passed(*flight, *flight->begin))) break;
+    // Of a flight within a graph only the end can be asked for.
+    if (failure_ || (!flight->begun && flight->begin && !event_passed(*flight, *flight->begin)))
+      break;
     const auto now = Clock::now();
     if (!flight->begun) flight->begun = now;
     // Whoever waits on the host comes to the deadline first, and can name the ranks.

@@ -71,8 +71,7 @@ class Link {
 
   /// @throws CommunicationError
   bool connected();
-  /// Enqueues the flight behind what is on `compute` now. @throws InvalidUsage, and it stays
-  /// usable; after any other failure finished() throws.
+  /// Enqueues the flight behind what is on `compute` now. After a failure finished() throws.
   void launch(const std::shared_ptr<Flight>& flight, cudaStream_t compute,
               const std::function<void(Launcher&)>& enqueue);
   /// The flight is part of a graph that was launched on `compute` just now.
@@ -87,6 +86,7 @@ class Link {
   /// Of the monitor: errors that came by themselves, and what waits on the device for too long.
   /// Whether something is in flight.
   bool look() noexcept;
+  bool is_alive() const noexcept;
   /// @throws CommunicationError if it has failed
   void require_alive();
   /// Drops what finished flights kept; on a thread of the program.
@@ -97,6 +97,11 @@ class Link {
 
   void begin_close() noexcept;
   void finish_close(const std::function<void()>& poll);
+
+  /// Kept by a graph that has recorded a collective.
+  std::shared_ptr<void> recording_token() const noexcept { return recordings_; }
+  /// Whether there is such a graph: NCCL does not end before it does.
+  bool is_recorded() const noexcept { return recordings_.use_count() > 1; }
 
   const Identity& identity() const noexcept { return identity_; }
 
@@ -111,6 +116,7 @@ class Link {
   void call(const std::function<ncclResult_t(ncclComm_t)>& call);
   // These need the lock.
   void fail(std::string text, int code) noexcept;
+  void abort() noexcept;
   void stop(const std::shared_ptr<Flight>& flight);
   void check_errors();
   void land(Flight& flight);
@@ -126,6 +132,8 @@ class Link {
   ncclComm_t communicator_ = nullptr;
   bool connected_ = false;
   bool closing_ = false;
+  bool aborted_ = false;
+  std::shared_ptr<int> recordings_ = std::make_shared<int>();
   std::optional<CommunicationError> failure_;
   std::vector<std::shared_ptr<Flight>> flights_;  // in flight, in order
   std::string launching_place_;                   // of the flight that is being launched

@@ -1,5 +1,6 @@
 // How a link ends, and the memory that is registered with it.
 #include <thread>
+#include <utility>
 
 #include "comm/nccl/link.hpp"
 
@@ -7,6 +8,7 @@ namespace lockstep::inline v0::detail::nccl {
 
 void Link::register_memory(void* data, std::int64_t byte_count) noexcept {
 #if NCCL_VERSION_CODE >= 21900
+  const std::lock_guard launching(launching_);
   const Lock lock(mutex_);
   if (failure_ || communicator_ == nullptr || registered_.count(data) != 0) return;
   void* handle = nullptr;
@@ -23,6 +25,7 @@ void Link::register_memory(void* data, std::int64_t byte_count) noexcept {
 void Link::forget_memory(void* data) noexcept {
 #if NCCL_VERSION_CODE >= 21900
   (void)look();  // what has passed is not in flight any more
+  const std::lock_guard launching(launching_);
   const Lock lock(mutex_);
   const auto found = registered_.find(data);
   if (found == registered_.end()) return;
@@ -66,10 +69,9 @@ void Link::finish_close(const std::function<void()>& poll) {
   }
   // Destroying waits for the other ranks unless it is finalized, so what is not is aborted.
   if (state == ncclSuccess)
-    (void)ncclCommDestroy(communicator_);
+    (void)ncclCommDestroy(std::exchange(communicator_, nullptr));
   else
-    (void)ncclCommAbort(communicator_);
-  communicator_ = nullptr;
+    abort();
 }
 
 }  // namespace lockstep::inline v0::detail::nccl

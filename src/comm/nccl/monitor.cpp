@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -43,11 +44,9 @@ class Monitor {
   }
 
   void wake() noexcept {
-    if (!idle_.load(std::memory_order_relaxed)) return;
-    {
-      const std::lock_guard lock(mutex_);
-      idle_ = false;
-    }
+    ++wakings_;
+    if (!idle_) return;
+    { const std::lock_guard lock(mutex_); }  // not between its last look at wakings_ and its wait
     changed_.notify_all();
   }
 
@@ -65,12 +64,15 @@ class Monitor {
     prctl(PR_SET_NAME, "lockstep-nccl");
     std::unique_lock lock(mutex_);
     while (round == round_) {
-      idle_ = !look(lock, round);
+      const std::uint64_t seen = wakings_;
+      const bool idle = !look(lock, round);
       if (round != round_) return;
-      if (idle_)
-        changed_.wait(lock, [&] { return !idle_ || round != round_; });
+      idle_ = idle;
+      if (idle)
+        changed_.wait(lock, [&] { return wakings_ != seen || round != round_; });
       else
         changed_.wait_for(lock, between_looks.load());
+      idle_ = false;
     }
   }
 
@@ -81,6 +83,8 @@ class Monitor {
       Link* const link = links_[i].get();
       looked_at_ = link;
       lock.unlock();
+      // This thread must not touch another device: a context there takes its memory.
+      (void)cudaSetDevice(link->identity().device);
       const bool in_flight = link->look();
       lock.lock();
       looked_at_ = nullptr;
@@ -95,6 +99,9 @@ class Monitor {
   std::vector<std::shared_ptr<Link>> links_;
   const Link* looked_at_ = nullptr;
   std::int64_t round_ = 0;  // grows when a thread has to end
+  // A launch counts, then asks whether the thread is idle; the thread says that it is, then asks
+  // for the count. One of them sees the other.
+  std::atomic<std::uint64_t> wakings_ = 0;
   std::atomic<bool> idle_ = false;
   std::thread thread_;
 };

@@ -8,6 +8,7 @@
 #include "backend/backend.hpp"
 #include "backend/capture.hpp"
 #include "backend/stream_watch.hpp"
+#include "comm/nccl/abort.hpp"
 #include "comm/nccl/given_up.hpp"
 #include "comm/nccl/monitor.hpp"
 #include "comm/nccl/rank_order.hpp"
@@ -175,6 +176,15 @@ void NcclCommunicator::record(const Call& call, const Keep& keep) {
   backend::Capture* const capture = backend::current_capture();
   if (capture == nullptr) return;
   capture->keep(std::make_shared<Keep>(keep));
+  capture->keep(link_->recording_token());
+  capture->before_each_time([link = link_, weak = weak_from_this(), call] {
+    link->require_alive();
+    const auto self = weak.lock();
+    if (!self || !self->context_.host)
+      throw InvalidUsage("[nccl] a captured step cannot be replayed: the communicator of its " +
+                         to_string(call) + " is gone");
+    self->context_.host->poll();  // throws what other ranks said
+  });
   capture->after_each_time([weak = weak_from_this(), call] {
     if (const auto self = weak.lock()) self->follow_replay(call);
   });
@@ -312,6 +322,10 @@ CommunicatorBackend::WorkPointer NcclCommunicator::receive(Span values, int sour
 
 std::shared_ptr<DevicePlane> make_nccl_communicator(const PlaneContext& context) {
   return std::make_shared<nccl::NcclCommunicator>(context);
+}
+
+void wait_for_nccl_aborts(std::chrono::milliseconds longest) noexcept {
+  nccl::wait_for_aborts(longest);
 }
 
 std::string nccl_version() {

@@ -34,10 +34,12 @@ class NcclCommunicator final : public DevicePlane,
   }
   void forget_memory(void* data) noexcept override { link_->forget_memory(data); }
   std::uint64_t id() const noexcept override { return id_; }
-  bool idle() noexcept override { return !link_->look(); }
+  bool idle() noexcept override { return !link_->look() && !link_->is_recorded(); }
+  bool is_recorded() const noexcept override { return link_->is_recorded(); }
   void park() noexcept override;
   void begin_close() override { link_->begin_close(); }
   void finish_close(const std::function<void()>& poll) override { link_->finish_close(poll); }
+  bool is_alive() noexcept override { return link_->is_alive(); }
   void require_alive() override { link_->require_alive(); }
 
  private:

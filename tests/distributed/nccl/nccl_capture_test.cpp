@@ -2,11 +2,13 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <memory>
 
 #include <lockstep/core/captured_step.hpp>
 #include <lockstep/core/error.hpp>
 
 #include "device_values.hpp"
+#include "emulation/control.hpp"
 
 using namespace test;
 
@@ -65,4 +67,35 @@ TEST_CASE("a rank that does not replay is named at the deadline") {
     }
   test_environment().ranks().barrier();
   REQUIRE_THROWS_AS((ranks.all_reduce(input).wait(), numbers_of(input)), ls::CommunicationError);
+}
+
+TEST_CASE("a recording whose communicator has failed is not replayed") {
+  const ls::Communicator ranks = test_environment().ranks().duplicate();
+  if (ranks.size() == 1) return;
+  const ls::Tensor input = make_on_device(ls::DType::float32, 3, [](auto) { return 1; });
+  auto step = summing_step(ranks, ls::SumOrder::fastest);
+  for (int round = 0; round < 5; ++round) numbers_of(step(input));
+  const std::int64_t replays = step.replay_count();
+  ranks.announce_failure("a test");
+  REQUIRE_THROWS_AS(step(input), ls::CommunicationError);
+  const std::int64_t launches = emulation::counters().graph_launches;
+  REQUIRE_THROWS_AS(step(input), ls::CommunicationError);
+  REQUIRE(emulation::counters().graph_launches == launches);
+  REQUIRE(step.replay_count() == replays);
+  test_environment().ranks().barrier();
+}
+
+TEST_CASE("a recording whose communicator is gone is not replayed") {
+  const ls::Tensor input = make_on_device(ls::DType::float32, 3, [](auto) { return 1; });
+  auto ranks = std::make_unique<ls::Communicator>(test_environment().ranks().duplicate());
+  if (ranks->size() == 1) return;
+  ls::CapturedStep step{[&](const ls::Tensor& x) {
+    const ls::Tensor sum = x.clone();
+    ranks->all_reduce(sum).wait();
+    return sum;
+  }};
+  for (int round = 0; round < 5; ++round) numbers_of(step(input));
+  ranks.reset();
+  REQUIRE_THROWS_WITH(step(input), Catch::Contains("is gone"));
+  test_environment().ranks().barrier();
 }

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include <lockstep/core/error.hpp>
+#include <lockstep/parallel/gradient_synchronizer.hpp>
 
 #include "backend/backend.hpp"
 #include "device_values.hpp"
@@ -89,11 +90,53 @@ TEST_CASE("a call that NCCL refuses to make on one rank fails on every rank") {
                {"[nccl] all_reduce of 3 float32", last_rank_text(), "ncclInternalError"});
 }
 
-TEST_CASE("an invalid argument leaves the communicator usable") {
+// NCCL remembers it as the communicator's state, so nothing more can be asked of it.
+TEST_CASE("an argument that NCCL refuses on one rank fails on every rank") {
   const ls::Communicator ranks = connected();
-  emulation::fail_call("ncclAllReduce", 1, ncclInvalidArgument);
-  REQUIRE_THROWS_AS(sum(ranks), ls::InvalidUsage);
-  sum(ranks);
+  if (last_rank()) emulation::fail_call("ncclAllReduce", 1, ncclInvalidArgument);
+  const auto error = failure_of([&] { sum(ranks); });
+  require_dead(ranks, error,
+               {"[nccl] all_reduce of 3 float32", last_rank_text(), "ncclInvalidArgument"});
+}
+
+TEST_CASE("nobody waits for an abort that does not return") {
+  const ls::Communicator ranks = connected();
+  ranks.set_timeout(1s);
+  emulation::hold_nccl_aborts(true);
+  std::optional<ls::CommunicationError> error;
+  if (!last_rank()) error = failure_of([&] { sum(ranks); });
+  test_environment().ranks().barrier();
+  if (last_rank()) error = failure_of([&] { sum(ranks); });
+  require_dead(ranks, error,
+               {"[nccl] all_reduce of 3 float32", last_rank_text() + " did not arrive"});
+  emulation::hold_nccl_aborts(false);
+}
+
+TEST_CASE("a synchronizer that broke off on one rank goes no further on any") {
+  ls::GradientSynchronizer synchronizer{test_environment().ranks()};
+  const ls::Device device = test_environment().device();
+  const ls::Tensor near = ls::full({3}, 1, ls::DType::float32, device);
+  const ls::Tensor far = ls::full({3}, 1, ls::DType::float32, device);
+  const std::int64_t first = synchronizer.add("near", near);
+  const std::int64_t second = synchronizer.add("far", far);
+  synchronizer.commit();
+  const auto step = [&] {
+    synchronizer.ready(first);
+    synchronizer.ready(second);
+    synchronizer.finish();
+    return near.to_vector();
+  };
+  REQUIRE(step() == std::vector<float>(3, 1));
+  if (last_rank()) {
+    synchronizer.ready(second);
+    emulation::fail_call("cudaMemcpyAsync", 1, cudaErrorUnknown);  // into the bucket
+    REQUIRE_THROWS_AS(synchronizer.ready(first), ls::DeviceError);
+    REQUIRE_THROWS_WITH(synchronizer.finish(), Catch::Contains("make a new one"));
+  } else {
+    REQUIRE_THROWS_AS(step(), ls::CommunicationError);
+    REQUIRE_THROWS_WITH(synchronizer.finish(), Catch::Contains("make a new one"));
+  }
+  test_environment().ranks().barrier();
 }
 
 TEST_CASE("a rank that does not come is named at the deadline") {

@@ -37,6 +37,7 @@ typedef void (*cudaHostFn_t)(void* userData);
 #define cudaStreamNonBlocking 0x01
 #define cudaStreamLegacy ((cudaStream_t)0x1)
 #define cudaStreamPerThread ((cudaStream_t)0x2)
+#define cudaStreamPerThread ((cudaStream_t)0x2)
 
 #define cudaEventDefault 0x00
 #define cudaEventBlockingSync 0x01

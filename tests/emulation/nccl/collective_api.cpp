@@ -68,7 +68,11 @@ bool on_device(const void* memory, std::size_t byte_count) {
 template <class AddTo>
 ncclResult_t call(const char* name, ncclComm_t comm, cudaStream_t stream, ncclDataType_t type,
                   const Buffers& buffers, AddTo add_to) {
-  if (const auto error = emulation::count_call(name)) return static_cast<ncclResult_t>(*error);
+  if (const auto error = emulation::count_call(name)) {
+    // A communicator that does not block remembers what a call was refused for.
+    if (comm != nullptr && !comm->state->blocking) comm->state->error = *error;
+    return static_cast<ncclResult_t>(*error);
+  }
   const std::size_t size = size_of(type);
   if (comm == nullptr || size == 0 || !on_device(buffers.from, buffers.from_count * size) ||
       !on_device(buffers.to, buffers.to_count * size)) {

@@ -109,6 +109,11 @@ ncclResult_t settle(Communicator& communicator) {
   return communicator.segment->all_finalized() ? ncclSuccess : ncclInProgress;
 }
 
+std::atomic<bool>& held_aborts() {
+  static std::atomic<bool> held = false;
+  return held;
+}
+
 }  // namespace nccl
 
 void fail_nccl_later(int rank, int after_calls, int error) {
@@ -120,5 +125,7 @@ void report_nccl_mismatch(bool report) {
   const std::lock_guard lock(nccl::settings().mutex);
   nccl::settings().report_mismatch = report;
 }
+
+void hold_nccl_aborts(bool hold) { nccl::held_aborts() = hold; }
 
 }  // namespace emulation

@@ -52,6 +52,7 @@ struct LaterFailure {
 };
 LaterFailure later_failure();
 bool reports_mismatch();
+std::atomic<bool>& held_aborts();
 
 /// Puts the operation into the stream, or keeps it until the caller has seen that it was taken.
 ncclResult_t launch(Communicator& communicator, cudaStream_t stream,
