@@ -16,14 +16,15 @@ bool unshared(const Tensor& tensor) {
          tensor.impl()->storage->allocated;
 }
 
-void add_to(const Tensor& source, Tensor& destination) {
-  backend_of(destination)
-      .elementwise.add_scaled(destination.dtype(), 1.0, source.raw_data(),
-                              destination.impl()->data(), destination.element_count(),
-                              queue_of(destination));
-}
-
 }  // namespace
+
+void add_to(const Tensor& source, const Tensor& destination) {
+  void* sum = destination.impl()->data();
+  const void* terms[] = {sum, source.raw_data()};
+  backend_of(destination)
+      .elementwise.fold_sum(destination.dtype(), terms, 2, sum, destination.element_count(),
+                            queue_of(destination));
+}
 
 const Tensor& GradientSlot::fixed_place() const noexcept {
   static const Tensor none;

@@ -1,12 +1,65 @@
-// matmul: c = a b; da = g b^T, db = a^T g.
+// matmul: c = a b; da = g b^T, db = a^T g, for the matrices of the last two axes; added up over
+// batch axes along which a or b was repeated.
+#include <cstddef>
+#include <utility>
+
 #include <lockstep/core/operations.hpp>
 
-#include "core/operations/support.hpp"
+#include "core/operations/axes.hpp"
+#include "core/strided.hpp"
 
 namespace lockstep::inline v0 {
 
 namespace detail {
 namespace {
+
+struct Operand {
+  const Tensor& tensor;
+  bool transposed = false;
+};
+
+/// c = a b + beta c for each matrix of c, of which the shape is given. One call for the batch axes
+/// that are one in memory, of a and b alike.
+void multiply(const Operand& a, const Operand& b, const Shape& c_shape, double beta, void* c) {
+  if (c_shape.element_count() == 0) return;
+  backend::GemmShape shape{.transpose_a = a.transposed,
+                           .transpose_b = b.transposed,
+                           .m = c_shape[-2],
+                           .n = c_shape[-1],
+                           .k = a.tensor.shape()[a.transposed ? -2 : -1]};
+  const Strides a_strides = aligned_strides(a.tensor.shape(), c_shape.axes());
+  const Strides b_strides = aligned_strides(b.tensor.shape(), c_shape.axes());
+  CommonAxes batch;
+  for (std::size_t i = 0; i + 2 < c_shape.sizes().size(); ++i)
+    batch.append(c_shape.sizes()[i], a_strides[i], b_strides[i]);
+  if (batch.axes > 0) {
+    const auto last = static_cast<std::size_t>(--batch.axes);
+    shape.batch = batch.sizes[last];
+    shape.a_stride = batch.a_strides[last];
+    shape.b_stride = batch.b_strides[last];
+  }
+  const std::int64_t count = shape.batch * shape.m * shape.n;
+  const std::int64_t element = byte_size(a.tensor.dtype());
+  for (std::int64_t i = 0; i < c_shape.element_count() / count; ++i) {
+    const auto* from_a = static_cast<const std::byte*>(a.tensor.raw_data());
+    const auto* from_b = static_cast<const std::byte*>(b.tensor.raw_data());
+    std::int64_t rest = i;
+    for (int axis = batch.axes - 1; axis >= 0; --axis) {
+      const auto at = static_cast<std::size_t>(axis);
+      from_a += rest % batch.sizes[at] * batch.a_strides[at] * element;
+      from_b += rest % batch.sizes[at] * batch.b_strides[at] * element;
+      rest /= batch.sizes[at];
+    }
+    backend_of(a.tensor).gemm.multiply(a.tensor.dtype(), shape, from_a, from_b, beta,
+                                       static_cast<std::byte*>(c) + i * count * element,
+                                       queue_of(a.tensor));
+  }
+}
+
+/// The shape with other matrices.
+Shape with_matrices(const Shape& shape, std::int64_t rows, std::int64_t columns) {
+  return with_size(with_size(shape, shape.axes() - 2, rows), shape.axes() - 1, columns);
+}
 
 class MatmulNode final : public Node {
  public:
@@ -24,41 +77,62 @@ class MatmulNode final : public Node {
     b_.reset();
   }
   void backward(const Tensor& gradient) override {
-    const std::int64_t m = gradient.shape()[0];
-    const std::int64_t n = gradient.shape()[1];
     if (GradientSlot* a = input(0)) {
       const Tensor b = b_.value();
-      multiply({.transpose_b = true, .m = m, .n = b.shape()[0], .k = n}, gradient, b, *a);
+      give(*a, {gradient}, {b, true});
     }
     if (GradientSlot* b = input(1)) {
       const Tensor a = a_.value();
-      multiply({.transpose_a = true, .m = a.shape()[1], .n = n, .k = m}, a, gradient, *b);
+      give(*b, {a, true}, {gradient});
     }
   }
 
  private:
-  static void multiply(const backend::GemmShape& shape, const Tensor& left, const Tensor& right,
-                       GradientSlot& slot) {
-    auto [tensor, accumulate] = slot.destination();
-    backend_of(left).gemm.multiply(left.dtype(), shape, left.raw_data(), right.raw_data(),
-                                   accumulate ? 1.0 : 0.0, tensor.impl()->data(), queue_of(left));
+  void give(GradientSlot& slot, const Operand& left, const Operand& right) const {
+    const Shape repeated = with_matrices(shape(), slot.shape()[-2], slot.shape()[-1]);
+    if (slot.shape() == repeated) {
+      const auto [tensor, accumulate] = slot.destination();
+      multiply(left, right, repeated, accumulate ? 1.0 : 0.0, tensor.impl()->data());
+      return;
+    }
+    const Tensor products = empty(repeated, left.tensor.dtype(), left.tensor.device());
+    multiply(left, right, repeated, 0.0, products.impl()->data());
+    slot.give(reduce_to(products, slot.shape()));
   }
 
   Saved a_;
   Saved b_;
 };
 
+/// The axes in front of the matrices.
+Shape batch_of(const Shape& shape) { return Shape(shape.sizes().first(shape.sizes().size() - 2)); }
+
+/// The result's shape. @throws ShapeError
+Shape product_shape(const Tensor& a, const Tensor& b) {
+  if (a.shape().axes() < 2 || b.shape().axes() < 2 || a.shape()[-1] != b.shape()[-2])
+    throw_shapes("matmul", a, b);
+  if (a.shape().axes() == 2 && b.shape().axes() == 2) return {a.shape()[0], b.shape()[1]};
+  const std::optional<Shape> batch = common_shape(batch_of(a.shape()), batch_of(b.shape()));
+  if (!batch) throw_shapes("matmul", a, b);
+  std::vector<std::int64_t> sizes(batch->sizes().begin(), batch->sizes().end());
+  sizes.insert(sizes.end(), {a.shape()[-2], b.shape()[-1]});
+  return Shape(sizes);
+}
+
 }  // namespace
 }  // namespace detail
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   detail::check_alike(a, b, "matmul");
-  if (a.shape().axes() != 2 || b.shape().axes() != 2 || a.shape()[1] != b.shape()[0])
-    detail::throw_shapes("matmul", a, b);
-  const backend::GemmShape shape{.m = a.shape()[0], .n = b.shape()[1], .k = a.shape()[1]};
-  Tensor result = empty(Shape{shape.m, shape.n}, a.dtype(), a.device());
-  detail::backend_of(a).gemm.multiply(a.dtype(), shape, a.raw_data(), b.raw_data(), 0.0,
-                                      result.impl()->data(), detail::queue_of(a));
+  const Shape shape = detail::product_shape(a, b);
+  // All rows of all a by one b.
+  if (shape.axes() > 2 && detail::batch_of(b.shape()).element_count() == 1) {
+    const std::int64_t rows = detail::batch_of(shape).element_count() * shape[-2];
+    const Shape b_shape{b.shape()[-2], b.shape()[-1]};
+    return reshape(matmul(reshape(a, Shape{rows, b_shape[0]}), reshape(b, b_shape)), shape);
+  }
+  Tensor result = empty(shape, a.dtype(), a.device());
+  detail::multiply({a}, {b}, shape, 0.0, result.impl()->data());
   if (detail::wants_tape({&a, &b}))
     attach(result, std::make_shared<detail::MatmulNode>(result, a, b));
   return result;
