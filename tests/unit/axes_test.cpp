@@ -118,12 +118,11 @@ TEST_CASE("sums over nothing are 0 and means of nothing NaN") {
     CHECK(std::isnan(value));
 }
 
-TEST_CASE("a sum over axes is rounded once where they are neighbours") {
-  const std::int64_t count = 1'000'000;
-  const ls::Tensor x = ls::full({2, 1000, 1, 1000}, 0.1);
-  for (const float value : ls::sum(x, {1, 3}).to_vector())
-    CHECK(value == static_cast<float>(static_cast<double>(0.1F) * static_cast<double>(count)));
-  for (const float value : ls::mean(x, {1, 2, 3}).to_vector()) CHECK(value == 0.1F);
+TEST_CASE("a sum over neighbouring axes is rounded once") {
+  ls::Generator generator{3};
+  const ls::Tensor x = ls::uniform({50, 30, 1, 30}, 0, 1, ls::DType::float32, generator);
+  const auto expected = ls::sum(x.to(ls::DType::float64), {1, 3}).to_vector();
+  CHECK(ls::sum(x, {1, 3}).to_vector() == expected);
 }
 
 TEST_CASE("max, min, argmax and argmin take the first of equals, and a NaN before all") {
