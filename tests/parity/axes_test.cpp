@@ -132,3 +132,28 @@ TEST_CASE("16-bit gradients are added up on CUDA as on the CPU") {
         },
         {{9, 9}});
 }
+
+TEST_CASE("a captured step may hold operations along axes and batched products") {
+  if (no_device()) return;
+  const auto run = [](ls::Device device) {
+    ls::Tensor weight = random_tensor({3, 8, 8}, ls::DType::float64, 1).to(device);
+    weight.set_requires_grad(true);
+    ls::CapturedStep step{[&](const ls::Tensor& x) {
+      const ls::Tensor heads = ls::matmul(ls::transpose(x, 0, 1), weight);
+      const ls::Tensor both = ls::concatenate({ls::slice(heads, 2, 0, 5), heads}, 2);
+      ls::Tensor loss = ls::mean(ls::max(both, 2), {0, 1});
+      weight.zero_gradient();
+      loss.backward();
+      return loss;
+    }};
+    std::vector<std::vector<double>> values;
+    for (std::uint64_t i = 0; i < 6; ++i) {
+      const ls::Tensor x = random_tensor({4, 3, 8}, ls::DType::float64, 2 + i);
+      values.push_back(step(x.to(device)).to_vector<double>());
+      values.push_back(weight.gradient().to_vector<double>());
+    }
+    CHECK(step.replay_count() == (device == kCuda ? 4 : 0));
+    return values;
+  };
+  CHECK(apart(run(ls::Device::cpu()), run(kCuda)) <= kProduct<double>);
+}

@@ -58,12 +58,13 @@ Walk walk_of(const StridedCopy& axes) {
   return walk;
 }
 
-/// Elements of a block that fill a line of the cache.
+/// Elements of a block in each direction.
 template <class T>
-constexpr std::int64_t kBlock = 64 / static_cast<std::int64_t>(sizeof(T));
+constexpr std::int64_t kBlock = sizeof(T) == 8 ? 8 : 16;
 
-/// A block is read along its rows and written along its columns, a line of the cache at a time, by
-/// way of a buffer: with strides that are powers of two its lines would push each other out.
+/// A block is read along its rows and written along its columns, up to a line of the cache at a
+/// time, by way of a buffer: with strides that are powers of two its lines would push each other
+/// out.
 template <class T>
 [[gnu::always_inline]] inline void copy_block(const Matrix& matrix, std::int64_t rows,
                                               std::int64_t columns, const T* source,
