@@ -1,5 +1,6 @@
 // matmul: c = a b; da = g b^T, db = a^T g, for the matrices of the last two axes; added up over
 // batch axes along which a or b was repeated.
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -18,6 +19,16 @@ struct Operand {
   bool transposed = false;
 };
 
+/// The axes of the result's batch, with the strides of both operands.
+CommonAxes batch_axes(const Shape& a, const Shape& b, const Shape& c) {
+  const Strides a_strides = aligned_strides(a, c.axes());
+  const Strides b_strides = aligned_strides(b, c.axes());
+  CommonAxes batch;
+  for (std::size_t i = 0; i + 2 < c.sizes().size(); ++i)
+    batch.append(c.sizes()[i], a_strides[i], b_strides[i]);
+  return batch;
+}
+
 /// c = a b + beta c for each matrix of c, of which the shape is given. One call for the batch axes
 /// that are one in memory, of a and b alike.
 void multiply(const Operand& a, const Operand& b, const Shape& c_shape, double beta, void* c) {
@@ -27,11 +38,13 @@ void multiply(const Operand& a, const Operand& b, const Shape& c_shape, double b
                            .m = c_shape[-2],
                            .n = c_shape[-1],
                            .k = a.tensor.shape()[a.transposed ? -2 : -1]};
-  const Strides a_strides = aligned_strides(a.tensor.shape(), c_shape.axes());
-  const Strides b_strides = aligned_strides(b.tensor.shape(), c_shape.axes());
-  CommonAxes batch;
-  for (std::size_t i = 0; i + 2 < c_shape.sizes().size(); ++i)
-    batch.append(c_shape.sizes()[i], a_strides[i], b_strides[i]);
+  auto& gemm = backend_of(a.tensor).gemm;
+  const backend::Queue queue = queue_of(a.tensor);
+  const DType dtype = a.tensor.dtype();
+  const auto* a_data = static_cast<const std::byte*>(a.tensor.raw_data());
+  const auto* b_data = static_cast<const std::byte*>(b.tensor.raw_data());
+  if (c_shape.axes() == 2) return gemm.multiply(dtype, shape, a_data, b_data, beta, c, queue);
+  CommonAxes batch = batch_axes(a.tensor.shape(), b.tensor.shape(), c_shape);
   if (batch.axes > 0) {
     const auto last = static_cast<std::size_t>(--batch.axes);
     shape.batch = batch.sizes[last];
@@ -39,10 +52,10 @@ void multiply(const Operand& a, const Operand& b, const Shape& c_shape, double b
     shape.b_stride = batch.b_strides[last];
   }
   const std::int64_t count = shape.batch * shape.m * shape.n;
-  const std::int64_t element = byte_size(a.tensor.dtype());
+  const std::int64_t element = byte_size(dtype);
   for (std::int64_t i = 0; i < c_shape.element_count() / count; ++i) {
-    const auto* from_a = static_cast<const std::byte*>(a.tensor.raw_data());
-    const auto* from_b = static_cast<const std::byte*>(b.tensor.raw_data());
+    const auto* from_a = a_data;
+    const auto* from_b = b_data;
     std::int64_t rest = i;
     for (int axis = batch.axes - 1; axis >= 0; --axis) {
       const auto at = static_cast<std::size_t>(axis);
@@ -50,15 +63,20 @@ void multiply(const Operand& a, const Operand& b, const Shape& c_shape, double b
       from_b += rest % batch.sizes[at] * batch.b_strides[at] * element;
       rest /= batch.sizes[at];
     }
-    backend_of(a.tensor).gemm.multiply(a.tensor.dtype(), shape, from_a, from_b, beta,
-                                       static_cast<std::byte*>(c) + i * count * element,
-                                       queue_of(a.tensor));
+    gemm.multiply(dtype, shape, from_a, from_b, beta,
+                  static_cast<std::byte*>(c) + i * count * element, queue);
   }
 }
 
-/// The shape with other matrices.
-Shape with_matrices(const Shape& shape, std::int64_t rows, std::int64_t columns) {
-  return with_size(with_size(shape, shape.axes() - 2, rows), shape.axes() - 1, columns);
+std::span<const std::int64_t> batch_sizes(const Shape& shape) {
+  return shape.sizes().first(shape.sizes().size() - 2);
+}
+
+/// Matrices in a batch of these sizes.
+Shape in_batch(std::span<const std::int64_t> batch, std::int64_t rows, std::int64_t columns) {
+  std::vector<std::int64_t> sizes(batch.begin(), batch.end());
+  sizes.insert(sizes.end(), {rows, columns});
+  return Shape(sizes);
 }
 
 class MatmulNode final : public Node {
@@ -89,12 +107,12 @@ class MatmulNode final : public Node {
 
  private:
   void give(GradientSlot& slot, const Operand& left, const Operand& right) const {
-    const Shape repeated = with_matrices(shape(), slot.shape()[-2], slot.shape()[-1]);
-    if (slot.shape() == repeated) {
+    if (std::ranges::equal(batch_sizes(slot.shape()), batch_sizes(shape()))) {
       const auto [tensor, accumulate] = slot.destination();
-      multiply(left, right, repeated, accumulate ? 1.0 : 0.0, tensor.impl()->data());
+      multiply(left, right, slot.shape(), accumulate ? 1.0 : 0.0, tensor.impl()->data());
       return;
     }
+    const Shape repeated = in_batch(batch_sizes(shape()), slot.shape()[-2], slot.shape()[-1]);
     const Tensor products = empty(repeated, left.tensor.dtype(), left.tensor.device());
     multiply(left, right, repeated, 0.0, products.impl()->data());
     slot.give(reduce_to(products, slot.shape()));
@@ -104,8 +122,7 @@ class MatmulNode final : public Node {
   Saved b_;
 };
 
-/// The axes in front of the matrices.
-Shape batch_of(const Shape& shape) { return Shape(shape.sizes().first(shape.sizes().size() - 2)); }
+Shape batch_of(const Shape& shape) { return Shape(batch_sizes(shape)); }
 
 /// The result's shape. @throws ShapeError
 Shape product_shape(const Tensor& a, const Tensor& b) {
@@ -114,9 +131,7 @@ Shape product_shape(const Tensor& a, const Tensor& b) {
   if (a.shape().axes() == 2 && b.shape().axes() == 2) return {a.shape()[0], b.shape()[1]};
   const std::optional<Shape> batch = common_shape(batch_of(a.shape()), batch_of(b.shape()));
   if (!batch) throw_shapes("matmul", a, b);
-  std::vector<std::int64_t> sizes(batch->sizes().begin(), batch->sizes().end());
-  sizes.insert(sizes.end(), {a.shape()[-2], b.shape()[-1]});
-  return Shape(sizes);
+  return in_batch(batch->sizes(), a.shape()[-2], b.shape()[-1]);
 }
 
 }  // namespace
