@@ -25,7 +25,7 @@ void scale_result(DType dtype, std::int64_t count, double beta, void* c) {
 void CpuGemm::multiply(DType dtype, const GemmShape& shape, const void* a, const void* b,
                        double beta, void* c, Queue) {
   const std::int64_t count = shape.m * shape.n;
-  if (count == 0) return;
+  if (count == 0 || shape.batch == 0) return;
   if (shape.k == 0) return scale_result(dtype, shape.batch * count, beta, c);
   const std::int64_t element = byte_size(dtype);
   for (std::int64_t i = 0; i < shape.batch; ++i)

@@ -183,7 +183,7 @@ bool CudaGemm::run(Key key, const void* a, const void* b, double beta, void* c, 
 void CudaGemm::multiply(DType dtype, const GemmShape& shape, const void* a, const void* b,
                         double beta, void* c, Queue queue) {
   const std::int64_t count = shape.m * shape.n;
-  if (count == 0) return;
+  if (count == 0 || shape.batch == 0) return;
   if (shape.k == 0) {
     scale_result(dtype, shape.batch * count, beta, c, queue);
     return;
