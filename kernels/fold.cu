@@ -126,13 +126,9 @@ cudaError_t fold_sum(Type type, const void* const* sources, int source_count, vo
 
 cudaError_t fold_extreme(Type type, bool maximum, const void* const* sources, int source_count,
                          void* result, std::int64_t count, cudaStream_t stream) {
-  return with_type(type, [&]<class T>(Tag<T>) {
-    if constexpr (kIsHalf<T> || sizeof(T) == 1)
-      return cudaErrorInvalidValue;
-    else if (maximum)
-      return fold<T, Larger<T>>(sources, source_count, result, count, stream);
-    else
-      return fold<T, Smaller<T>>(sources, source_count, result, count, stream);
+  return with_ordered_type(type, [&]<class T>(Tag<T>) {
+    return maximum ? fold<T, Larger<T>>(sources, source_count, result, count, stream)
+                   : fold<T, Smaller<T>>(sources, source_count, result, count, stream);
   });
 }
 

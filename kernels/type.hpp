@@ -31,6 +31,15 @@ cudaError_t with_float_type(Type type, const Body& body) {
   return cudaErrorInvalidValue;
 }
 
+/// body(Tag<T>{}) for the types whose elements are compared: float32, float64, int64 and int32;
+/// cudaErrorInvalidValue for any other type.
+template <class Body>
+cudaError_t with_ordered_type(Type type, const Body& body) {
+  if (type == Type::int64) return body(Tag<std::int64_t>{});
+  if (type == Type::int32) return body(Tag<std::int32_t>{});
+  return with_float_type(type, body);
+}
+
 /// body(Tag<T>{}) for any type.
 template <class Body>
 cudaError_t with_type(Type type, const Body& body) {

@@ -4,6 +4,7 @@
 #include <lockstep/comm/communicator.hpp>
 #include <lockstep/comm/environment.hpp>
 #include <lockstep/comm/run.hpp>
+#include <lockstep/core/axes.hpp>
 #include <lockstep/core/captured_step.hpp>
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/device.hpp>

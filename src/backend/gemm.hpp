@@ -11,7 +11,7 @@
 namespace lockstep::inline v0::backend {
 
 /// c (m, n) = op(a) (m, k) * op(b) (k, n) + beta * c, with tight rows (the leading dimension is the
-/// number of columns in memory).
+/// number of columns in memory). In a batch the next c begins where one ends.
 struct GemmShape {
   friend auto operator<=>(const GemmShape&, const GemmShape&) = default;
 
@@ -20,6 +20,9 @@ struct GemmShape {
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
+  std::int64_t batch = 1;     // products
+  std::int64_t a_stride = 0;  // elements from one a of the batch to the next; 0: all have the same
+  std::int64_t b_stride = 0;
 };
 
 struct LinearShape {

@@ -1,6 +1,7 @@
 // Backend family: memory of one device.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "backend/queue.hpp"
@@ -11,6 +12,16 @@ struct MemoryCounters {
   std::int64_t bytes_in_use = 0;     // handed out
   std::int64_t bytes_cached = 0;     // kept for the next allocation
   std::int64_t system_requests = 0;  // times that memory was taken from the system
+};
+
+/// Two arrays of the same sizes, the outermost axis first. Strides are in elements; 0 repeats the
+/// source. The caller has merged axes where it could. No axis: one element.
+struct StridedCopy {
+  static constexpr int kMaxAxes = 8;
+  int axes = 0;
+  std::array<std::int64_t, kMaxAxes> sizes{};
+  std::array<std::int64_t, kMaxAxes> source_strides{};
+  std::array<std::int64_t, kMaxAxes> destination_strides{};
 };
 
 /// Thread-safe.
@@ -27,6 +38,9 @@ class Memory {
   /// Within the device.
   virtual void copy(void* destination, const void* source, std::int64_t byte_count,
                     Queue queue) = 0;
+  /// Within the device, elements of 1, 2, 4 or 8 bytes. The arrays must not overlap.
+  virtual void copy_strided(void* destination, const void* source, std::int64_t element_bytes,
+                            const StridedCopy& axes, Queue queue) = 0;
   virtual void copy_from_host(void* destination, const void* source, std::int64_t byte_count,
                               Queue queue) = 0;
   /// Synchronizes.

@@ -6,6 +6,7 @@
 #include <lockstep/core/error.hpp>
 #include <lockstep/core/trace.hpp>
 
+#include "core/strided.hpp"
 #include "core/tensor_impl.hpp"
 
 namespace lockstep::inline v0 {
@@ -41,23 +42,15 @@ bool row_major(const Shape& shape, std::span<const std::int64_t> strides) {
 }
 
 /// Copies strided host memory into a row-major tensor.
-Tensor gather(const std::byte* data, const Shape& shape, std::span<const std::int64_t> strides,
+Tensor gather(const void* data, const Shape& shape, std::span<const std::int64_t> strides,
               DType dtype) {
   Tensor result = empty(shape, dtype);
   const detail::TraceSpan span("copy", "borrow with strides", result.byte_count());
-  const auto element = static_cast<std::size_t>(byte_size(dtype));
-  auto* out = static_cast<std::byte*>(result.mutable_raw_data());
-  std::array<std::int64_t, Shape::kMaxAxes> index{};
-  for (std::int64_t i = 0; i < shape.element_count(); ++i, out += element) {
-    std::int64_t offset = 0;
-    for (std::size_t axis = 0; axis < strides.size(); ++axis) offset += index[axis] * strides[axis];
-    __builtin_memcpy(out, data + offset * static_cast<std::int64_t>(element), element);
-    for (int axis = shape.axes() - 1; axis >= 0; --axis) {
-      auto& at = index[static_cast<std::size_t>(axis)];
-      if (++at < shape[axis]) break;
-      at = 0;
-    }
-  }
+  const detail::Strides row_major = detail::aligned_strides(shape, shape.axes());
+  detail::CommonAxes axes;
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    axes.append(shape.sizes()[i], strides[i], row_major[i]);
+  detail::copy_strided(axes, borrow(data, shape, dtype), 0, result, 0);
   return result;
 }
 
@@ -125,7 +118,7 @@ Tensor borrow(const void* data, const Shape& shape, std::span<const std::int64_t
   if (device.kind != DeviceKind::cpu)
     throw InvalidUsage("borrow: strides other than row-major are for host memory; this is on " +
                        to_string(device));
-  return gather(static_cast<const std::byte*>(data), shape, strides, dtype);
+  return gather(data, shape, strides, dtype);
 }
 
 }  // namespace lockstep::inline v0

@@ -16,14 +16,19 @@ bool unshared(const Tensor& tensor) {
          tensor.impl()->storage->allocated;
 }
 
-void add_to(const Tensor& source, Tensor& destination) {
-  backend_of(destination)
-      .elementwise.add_scaled(destination.dtype(), 1.0, source.raw_data(),
-                              destination.impl()->data(), destination.element_count(),
-                              queue_of(destination));
-}
-
 }  // namespace
+
+void add_to(const Tensor& source, const Tensor& destination) {
+  auto& elementwise = backend_of(destination).elementwise;
+  const backend::Queue queue = queue_of(destination);
+  const DType dtype = destination.dtype();
+  const std::int64_t count = destination.element_count();
+  void* sum = destination.impl()->data();
+  if (dtype == DType::float32 || dtype == DType::float64)
+    return elementwise.add_scaled(dtype, 1.0, source.raw_data(), sum, count, queue);
+  const void* terms[] = {sum, source.raw_data()};
+  elementwise.fold_sum(dtype, terms, 2, sum, count, queue);
+}
 
 const Tensor& GradientSlot::fixed_place() const noexcept {
   static const Tensor none;

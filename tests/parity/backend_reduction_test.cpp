@@ -1,15 +1,9 @@
-// Sums, squares, differences and argmax, over all shapes that the kernels tell apart.
+// Sums, squares, differences and extremes, over all shapes that the kernels tell apart.
 #include "parity/on_both.hpp"
 
 using namespace parity;
 
 namespace {
-
-struct Extents {
-  std::int64_t outer;
-  std::int64_t extent;
-  std::int64_t inner;
-};
 
 /// Rows of every team, few and long rows in chunks, many short rows; tiles of columns of every
 /// width, in chunks and not; nothing along each axis.
@@ -113,40 +107,68 @@ TEMPLATE_TEST_CASE("squared differences agree on CUDA, and are 0 of nothing", ""
     }
 }
 
-TEMPLATE_TEST_CASE("argmax is the first of the largest on CUDA, NaN before all", "", float,
-                   double) {
-  if (no_device()) return;
-  for (const Extents& size :
-       {Extents{0, 3, 1}, Extents{1, 1, 1}, Extents{5, 3, 1}, Extents{7, 8, 1}, Extents{5, 13, 1},
-        Extents{40, 100, 1}, Extents{3, 1025, 1}, Extents{1100, 300, 1}, Extents{4100, 2, 1}})
-    for (const bool awkward : {false, true}) {
-      INFO(size.outer << " x " << size.extent << ", awkward " << awkward);
-      CHECK(same(on_both([&](const Side& side) {
-        const std::int64_t count = size.outer * size.extent;
-        auto values = awkward ? awkward_values<TestType>(count, 36) : numbers<TestType>(count, 36);
-        if (!awkward)  // many equal ones
-          for (auto& value : values) value = std::floor(value);
-        const auto x = side.array(values, awkward);
-        const auto result =
-            side.array(std::vector<std::int64_t>(static_cast<std::size_t>(size.outer), -1));
-        side.backend.reduction.argmax(kDType<TestType>, x.data(), size.outer, size.extent,
-                                      result.data(), side.queue);
-        return result.values();
-      })));
+/// Values, indexes, and a gradient spread over them.
+template <class T>
+auto extremes(bool maximum, const Extents& size, const std::vector<T>& values, bool odd) {
+  return on_both([&](const Side& side) {
+    const std::int64_t count = size.outer * size.inner;
+    const auto x = side.array(values, odd);
+    const auto best = side.array(std::vector<T>(static_cast<std::size_t>(count)), odd);
+    const auto indexes = side.array(std::vector<std::int64_t>(static_cast<std::size_t>(count), -1));
+    side.backend.reduction.extreme(kDType<T>, maximum, x.data(), size, best.data(), indexes.data(),
+                                   side.queue);
+    std::vector<std::vector<double>> all;
+    const auto keep = [&](const auto& array) {
+      const auto found = array.values();
+      all.emplace_back(found.begin(), found.end());
+    };
+    keep(best);
+    keep(indexes);
+    if constexpr (std::is_floating_point_v<T>) {
+      side.backend.reduction.extreme_backward(kDType<T>, best.data(), indexes.data(), size,
+                                              x.data(), side.queue);
+      keep(x);
     }
+    return all;
+  });
 }
 
-TEST_CASE("argmax of rows of -infinity alone is their first element on CUDA") {
+const Extents kExtremeShapes[] = {{0, 3, 1},    {1, 1, 1},    {5, 3, 1},    {7, 8, 1},
+                                  {5, 13, 1},   {40, 100, 1}, {3, 1025, 1}, {1100, 300, 1},
+                                  {4100, 2, 1}, {2, 3, 0},    {1, 1, 2},    {2, 33, 3},
+                                  {1, 257, 5},  {3, 7, 31},   {3, 31, 257}, {300, 2, 40}};
+
+TEMPLATE_TEST_CASE("extremes are the first of equals on CUDA, NaN before all", "", float, double,
+                   std::int64_t, std::int32_t) {
+  if (no_device()) return;
+  for (const Extents& size : kExtremeShapes)
+    for (const bool maximum : {false, true})
+      for (const bool awkward : {false, true}) {
+        INFO(size.outer << " x " << size.extent << " x " << size.inner << ", maximum " << maximum
+                        << ", awkward " << awkward);
+        const std::int64_t count = size.outer * size.extent * size.inner;
+        const auto values =
+            awkward ? awkward_values<double>(count, 36) : numbers<double>(count, 36);
+        std::vector<TestType> x(values.size());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          if constexpr (std::is_floating_point_v<TestType>)
+            x[i] =
+                static_cast<TestType>(awkward ? values[i] : std::floor(values[i]));  // equal ones
+          else
+            x[i] = std::fabs(values[i]) <= 2 ? static_cast<TestType>(values[i] * 3)
+                                             : std::numeric_limits<TestType>::min();
+        }
+        CHECK(same(extremes(maximum, size, x, awkward)));
+      }
+}
+
+TEST_CASE("the largest of rows of -infinity alone is their first element on CUDA") {
   if (no_device()) return;
   for (const std::int64_t columns : {1, 3, 100, 1025}) {
-    const auto both = on_both([&](const Side& side) {
-      const auto x = side.array(std::vector<float>(static_cast<std::size_t>(columns), -INFINITY));
-      const auto result = side.array(std::vector<std::int64_t>{-1});
-      side.backend.reduction.argmax(DType::float32, x.data(), 1, columns, result.data(),
-                                    side.queue);
-      return result.values();
-    });
-    CHECK(both.second == std::vector<std::int64_t>{0});
+    const auto both =
+        extremes(true, {1, columns, 1},
+                 std::vector<float>(static_cast<std::size_t>(columns), -INFINITY), false);
+    CHECK(both.second[1] == std::vector<double>{0});
     CHECK(same(both));
   }
 }

@@ -75,7 +75,8 @@ TEST_CASE("argmax of more rows than a grid has teams is the same on CUDA") {
   CHECK(same(on_both([&](const Side& side) {
     const auto x = side.array(random_values<float>(kRows * 3, 18));
     const auto result = side.array(std::vector<std::int64_t>(kRows, -1));
-    side.backend.reduction.argmax(DType::float32, x.data(), kRows, 3, result.data(), side.queue);
+    side.backend.reduction.extreme(DType::float32, true, x.data(), {kRows, 3}, nullptr,
+                                   result.data(), side.queue);
     return result.values();
   })));
 }

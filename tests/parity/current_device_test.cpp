@@ -48,6 +48,11 @@ const std::vector<Call> kCalls = {
      }},
     {"mse_loss", [](ls::Device d) { ls::mse_loss(leaf_on(d), leaf_on(d)).backward(); }},
     {"argmax", [](ls::Device d) { ls::argmax(leaf_on(d)).to_vector<std::int64_t>(); }},
+    {"axes",
+     [](ls::Device d) {
+       const ls::Tensor x = ls::stack({leaf_on(d), ls::transpose(leaf_on(d), 0, 1)});
+       ls::mean(ls::max(ls::matmul(x, ls::slice(x, 0, 1, 2)), 1), {0}).backward(leaf_on(d, {6}));
+     }},
     {"random",
      [](ls::Device d) {
        ls::dropout(ls::randn({50}, ls::DType::float32, d), 0.3);

@@ -31,22 +31,6 @@ const std::vector<Pair> kPairs = {{{}, {}},
                                   {{2, 3, 1, 4}, {3, 5, 1}},
                                   {{1, 1}, {1}}};
 
-template <class T>
-void check_same(const Function& function, const std::vector<ls::Shape>& shapes) {
-  for (const bool odd : {false, true}) {
-    INFO("odd " << odd);
-    CHECK(same(on_devices<T>(function, shapes, odd)));
-  }
-}
-
-template <class T>
-void check_near(const Function& function, const std::vector<ls::Shape>& shapes, double tolerance) {
-  for (const bool odd : {false, true}) {
-    INFO("odd " << odd);
-    CHECK(apart(on_devices<T>(function, shapes, odd)) <= tolerance);
-  }
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("add, sub and mul agree on CUDA in every form of a broadcast", "", float,
@@ -146,15 +130,5 @@ TEMPLATE_TEST_CASE("matmul and linear agree on CUDA, with gradients that are use
           return ls::linear(x[0], x[1], x[2]) + ls::linear(x[0] * 0.5, x[1], x[2]);
         },
         {{m, k}, {n, k}, {n}}, tolerance);
-  }
-}
-
-TEMPLATE_TEST_CASE("argmax is the same on CUDA", "", float, double) {
-  if (no_device()) return;
-  for (const ls::Shape& shape : std::vector<ls::Shape>{{1}, {7}, {0, 3}, {5, 257}, {3, 4, 5}}) {
-    const ls::Tensor x = random_tensor(shape, ls::dtype_of<TestType>, 7);
-    const ls::Tensor found = ls::argmax(x.to(kCuda));
-    CHECK(found.shape() == ls::argmax(x).shape());
-    CHECK(same(ls::argmax(x).to_vector<std::int64_t>(), found.to_vector<std::int64_t>()));
   }
 }

@@ -82,14 +82,3 @@ TEST_CASE("squared differences are scaled; of nothing they are 0") {
                                              kQueue);
   CHECK(result == 0);
 }
-
-TEST_CASE("argmax is the first of the largest, and a NaN counts as largest") {
-  const std::vector<float> x = {1, 3, 3, -INFINITY, -INFINITY, -INFINITY, 5, NAN, NAN};
-  std::vector<std::int64_t> result(3);
-  cpu_backend().reduction.argmax(DType::float32, x.data(), 3, 3, result.data(), kQueue);
-  CHECK(result == std::vector<std::int64_t>{1, 0, 1});
-  cpu_backend().reduction.argmax(DType::float32, nullptr, 0, 3, nullptr, kQueue);
-  CHECK_THROWS_AS(
-      cpu_backend().reduction.argmax(DType::float32, x.data(), 3, 0, result.data(), kQueue),
-      InvalidUsage);
-}

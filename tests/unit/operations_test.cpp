@@ -122,13 +122,3 @@ TEST_CASE("reshape shares the data and infers one size") {
   CHECK_THROWS_AS(ls::reshape(x, {5}), ls::ShapeError);
   CHECK_THROWS_AS(ls::reshape(ls::zeros({0}), {0, -1}), ls::ShapeError);
 }
-
-TEST_CASE("argmax gives the first of the largest along the last axis") {
-  const ls::Tensor x = ls::tensor({1.0F, 5.0F, 5.0F, -1.0F, -2.0F, -1.0F}, {2, 3});
-  const ls::Tensor index = ls::argmax(x);
-  CHECK(index.dtype() == ls::DType::int64);
-  CHECK(index.shape() == ls::Shape{2});
-  CHECK(index.to_vector<std::int64_t>() == std::vector<std::int64_t>{1, 0});
-  CHECK(ls::argmax(ls::zeros({0, 3})).shape() == ls::Shape{0});
-  CHECK_THROWS_AS(ls::argmax(ls::zeros({2, 0})), ls::ShapeError);
-}

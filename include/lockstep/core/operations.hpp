@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include <lockstep/core/axes.hpp>
 #include <lockstep/core/tensor.hpp>
 
 namespace lockstep::inline v0 {
@@ -34,7 +35,8 @@ LOCKSTEP_API Tensor relu(const Tensor& x);
 /// gelu(x, approximate="tanh").
 LOCKSTEP_API Tensor gelu_tanh(const Tensor& x);
 
-/// (m, k) x (k, n) -> (m, n).
+/// (..., m, k) x (..., k, n) -> (..., m, n): a product of each two matrices of the last axes; the
+/// axes before them are broadcast.
 LOCKSTEP_API Tensor matmul(const Tensor& a, const Tensor& b);
 /// x (..., in), weight (out, in), bias (out) or undefined -> x weight^T + bias, (..., out).
 LOCKSTEP_API Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
@@ -67,9 +69,5 @@ struct MseOptions {
 /// (prediction - target)^2, same shapes -> scalar.
 LOCKSTEP_API Tensor mse_loss(const Tensor& prediction, const Tensor& target,
                              MseOptions options = {});
-
-/// Index of the largest element along the last axis -> int64; the first of equals. Not
-/// differentiable.
-LOCKSTEP_API Tensor argmax(const Tensor& x);
 
 }  // namespace lockstep::inline v0

@@ -71,7 +71,9 @@ class LOCKSTEP_API Tensor {
   Tensor detach() const;
   /// A copy on another device (differentiable); the same handle if it is there already.
   Tensor to(Device device) const;
-  /// A copy in another floating-point type (differentiable); the same handle if it has it already.
+  /// A copy in another type (differentiable between floating-point types); the same handle if it
+  /// has it already. Rounds to nearest even; a floating-point value is truncated to an integer, to
+  /// the nearest that there is, NaN to 0; integers wrap.
   Tensor to(DType dtype) const;
   /// Overwrites the elements. Shapes and dtypes must agree. @throws ShapeError, InvalidUsage
   void copy_from(const Tensor& source);

@@ -45,12 +45,11 @@ void call_blas(const Product& p, const double* a, const double* b, double beta, 
 
 class BlasGemm final : public CpuGemm {
  public:
-  void multiply(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
-                void* c, Queue queue) override {
-    if (trivial_product(dtype, shape, beta, c)) return;
+  void multiply_one(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
+                    void* c) override {
     // Eigen counts in 64 bits.
     if (std::max({shape.m, shape.n, shape.k}) > INT_MAX)
-      return eigen_gemm().multiply(dtype, shape, a, b, beta, c, queue);
+      return eigen_gemm().multiply_one(dtype, shape, a, b, beta, c);
     const Product product = {
         .transpose_a = shape.transpose_a ? kTransposed : kPlain,
         .transpose_b = shape.transpose_b ? kTransposed : kPlain,
@@ -75,7 +74,7 @@ SetThreads find(const char* name) {
 
 }  // namespace
 
-Gemm* blas_gemm() {
+CpuGemm* blas_gemm() {
   static BlasGemm gemm;
   return &gemm;
 }

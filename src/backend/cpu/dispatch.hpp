@@ -22,4 +22,13 @@ void with_float_type(const char* operation, DType dtype, const Body& body) {
                      name(dtype) + "; convert with to(DType) first");
 }
 
+/// Calls body with the type of a dtype whose elements are compared: float32, float64, int64 or
+/// int32. @throws InvalidUsage for any other dtype
+template <class Body>
+void with_ordered_type(const char* operation, DType dtype, const Body& body) {
+  if (dtype == DType::int64) return body(Type<std::int64_t>{});
+  if (dtype == DType::int32) return body(Type<std::int32_t>{});
+  with_float_type(operation, dtype, body);
+}
+
 }  // namespace lockstep::inline v0::backend::cpu

@@ -7,9 +7,8 @@ namespace {
 
 class EigenGemm final : public CpuGemm {
  public:
-  void multiply(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
-                void* c, Queue) override {
-    if (trivial_product(dtype, shape, beta, c)) return;
+  void multiply_one(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
+                    void* c) override {
     with_float_type("gemm", dtype, [&]<class T>(Type<T>) {
       kernels_for<T>().eigen->multiply(
           {shape.transpose_a, shape.transpose_b, shape.m, shape.n, shape.k},
@@ -21,7 +20,7 @@ class EigenGemm final : public CpuGemm {
 
 }  // namespace
 
-Gemm& eigen_gemm() {
+CpuGemm& eigen_gemm() {
   static EigenGemm gemm;
   return gemm;
 }

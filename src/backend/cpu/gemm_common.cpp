@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <cstring>
 
 #include "backend/backend.hpp"
@@ -7,17 +8,30 @@
 
 namespace lockstep::inline v0::backend::cpu {
 
-bool trivial_product(DType dtype, const GemmShape& shape, double beta, void* c) {
-  if (shape.m == 0 || shape.n == 0) return true;
-  if (shape.k != 0) return false;
-  const std::int64_t count = shape.m * shape.n;
+namespace {
+
+/// c *= beta: products over nothing.
+void scale_result(DType dtype, std::int64_t count, double beta, void* c) {
   with_float_type("gemm", dtype, [&]<class T>(Type<T>) {
     if (beta == 0)  // c may hold anything, a NaN too
       std::memset(c, 0, static_cast<std::size_t>(count) * sizeof(T));
     else
       kernels_for<T>().elementwise->scale(static_cast<T>(beta), static_cast<T*>(c), count);
   });
-  return true;
+}
+
+}  // namespace
+
+void CpuGemm::multiply(DType dtype, const GemmShape& shape, const void* a, const void* b,
+                       double beta, void* c, Queue) {
+  const std::int64_t count = shape.m * shape.n;
+  if (count == 0 || shape.batch == 0) return;
+  if (shape.k == 0) return scale_result(dtype, shape.batch * count, beta, c);
+  const std::int64_t element = byte_size(dtype);
+  for (std::int64_t i = 0; i < shape.batch; ++i)
+    multiply_one(dtype, shape, static_cast<const std::byte*>(a) + i * shape.a_stride * element,
+                 static_cast<const std::byte*>(b) + i * shape.b_stride * element, beta,
+                 static_cast<std::byte*>(c) + i * count * element);
 }
 
 void CpuGemm::linear(DType dtype, std::int64_t rows, std::int64_t in, std::int64_t out,

@@ -3,7 +3,7 @@
 
 namespace lockstep::inline v0::backend::cpu {
 
-Gemm* blas_gemm() { return nullptr; }
+CpuGemm* blas_gemm() { return nullptr; }
 const char* blas_name() { return nullptr; }
 void set_blas_thread_count(int) {}
 

@@ -1,6 +1,8 @@
 #include "backend/cuda/cuda_gemm.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@ namespace lockstep::inline v0::backend::cuda {
 namespace {
 
 constexpr std::int64_t kWorkspace = 32 * 1024 * 1024;  // what NVIDIA advises for Hopper
+constexpr std::int64_t kMostProducts = 65535;          // of a batch: an extent of a CUDA grid
 
 bool tf32_from_environment() {
   const char* text = std::getenv("LOCKSTEP_TF32");
@@ -59,6 +62,17 @@ void set(const MatmulDescription& operation, cublasLtMatmulDescAttributes_t attr
              "cublasLtMatmulDescSetAttribute");
 }
 
+template <class Value>
+void set(const MatrixLayout& layout, cublasLtMatrixLayoutAttribute_t attribute, Value value) {
+  check_blas(cublasLtMatrixLayoutSetAttribute(layout.get(), attribute, &value, sizeof value),
+             "cublasLtMatrixLayoutSetAttribute");
+}
+
+void set_batch(const MatrixLayout& layout, std::int64_t batch, std::int64_t stride) {
+  set(layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<std::int32_t>(batch));
+  set(layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
+}
+
 /// A column-major matrix without gaps.
 MatrixLayout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
   cublasLtMatrixLayout_t layout = nullptr;
@@ -84,7 +98,7 @@ CudaGemm::CudaGemm(int index) : OnDevice(index) {
 
 CudaGemm::Plan CudaGemm::make_plan(const Key& key) {
   const cudaDataType_t type = data_type(key.dtype);
-  const auto& [transpose_a, transpose_b, m, n, k] = key.shape;
+  const auto& [transpose_a, transpose_b, m, n, k, batch, a_stride, b_stride] = key.shape;
   Plan plan;
   cublasLtMatmulDesc_t operation = nullptr;
   check_blas(cublasLtMatmulDescCreate(&operation, compute_type(key),
@@ -97,6 +111,11 @@ CudaGemm::Plan CudaGemm::make_plan(const Key& key) {
   plan.a = row_major_layout(type, transpose_b, k, n);
   plan.b = row_major_layout(type, transpose_a, m, k);
   plan.c = row_major_layout(type, false, m, n);
+  if (batch > 1) {
+    set_batch(plan.a, batch, b_stride);
+    set_batch(plan.b, batch, a_stride);
+    set_batch(plan.c, batch, m * n);
+  }
   find_algorithm(key, plan);
   return plan;
 }
@@ -163,17 +182,24 @@ bool CudaGemm::run(Key key, const void* a, const void* b, double beta, void* c, 
 
 void CudaGemm::multiply(DType dtype, const GemmShape& shape, const void* a, const void* b,
                         double beta, void* c, Queue queue) {
-  if (shape.m == 0 || shape.n == 0) return;
+  const std::int64_t count = shape.m * shape.n;
+  if (count == 0 || shape.batch == 0) return;
   if (shape.k == 0) {
-    scale_result(dtype, shape.m * shape.n, beta, c, queue);
+    scale_result(dtype, shape.batch * count, beta, c, queue);
     return;
   }
-  const Key key{.dtype = dtype, .shape = shape, .epilogue = CUBLASLT_EPILOGUE_DEFAULT};
-  if (!run(key, a, b, beta, c, nullptr, queue))
-    throw DeviceError("[cublas] no algorithm for a product of " + std::to_string(shape.m) + " x " +
-                          std::to_string(shape.k) + " by " + std::to_string(shape.k) + " x " +
-                          std::to_string(shape.n) + " in " + name(dtype),
-                      CUBLAS_STATUS_NOT_SUPPORTED);
+  const std::int64_t element = byte_size(dtype);
+  Key key{.dtype = dtype, .shape = shape, .epilogue = CUBLASLT_EPILOGUE_DEFAULT};
+  for (std::int64_t i = 0; i < shape.batch; i += kMostProducts) {
+    key.shape.batch = std::min(kMostProducts, shape.batch - i);
+    if (!run(key, static_cast<const std::byte*>(a) + i * shape.a_stride * element,
+             static_cast<const std::byte*>(b) + i * shape.b_stride * element, beta,
+             static_cast<std::byte*>(c) + i * count * element, nullptr, queue))
+      throw DeviceError("[cublas] no algorithm for a product of " + std::to_string(shape.m) +
+                            " x " + std::to_string(shape.k) + " by " + std::to_string(shape.k) +
+                            " x " + std::to_string(shape.n) + " in " + name(dtype),
+                        CUBLAS_STATUS_NOT_SUPPORTED);
+  }
 }
 
 void CudaGemm::scale_result(DType dtype, std::int64_t count, double beta, void* c, Queue queue) {

@@ -12,6 +12,7 @@
 #include "backend/cuda/cuda_device.hpp"
 #include "backend/size_class.hpp"
 #include "backend/stream_watch.hpp"
+#include "kernels/strided_copy.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
 namespace {
@@ -185,6 +186,22 @@ void CudaMemory::copy(void* destination, const void* source, std::int64_t byte_c
   check(cudaMemcpyAsync(destination, source, static_cast<std::size_t>(byte_count),
                         cudaMemcpyDeviceToDevice, stream_of(queue)),
         "cudaMemcpyAsync within the device");
+}
+
+void CudaMemory::copy_strided(void* destination, const void* source, std::int64_t element_bytes,
+                              const StridedCopy& axes, Queue queue) {
+  kernels::StridedCopy copy;
+  copy.axes = axes.axes;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(axes.axes); ++i) {
+    copy.sizes[i] = axes.sizes[i];
+    copy.source_strides[i] = axes.source_strides[i];
+    copy.destination_strides[i] = axes.destination_strides[i];
+    count *= axes.sizes[i];
+  }
+  const DeviceGuard guard(index_);
+  check_launch(kernels::strided_copy(copy, element_bytes, source, destination, stream_of(queue)),
+               "copy_strided", count);
 }
 
 void CudaMemory::copy_from_host(void* destination, const void* source, std::int64_t byte_count,

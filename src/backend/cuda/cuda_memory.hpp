@@ -26,6 +26,8 @@ class CudaMemory final : public Memory {
   void trim() noexcept override;
   MemoryCounters counters() const noexcept override;
   void copy(void* destination, const void* source, std::int64_t byte_count, Queue queue) override;
+  void copy_strided(void* destination, const void* source, std::int64_t element_bytes,
+                    const StridedCopy& axes, Queue queue) override;
   void copy_from_host(void* destination, const void* source, std::int64_t byte_count,
                       Queue queue) override;
   void copy_to_host(void* destination, const void* source, std::int64_t byte_count,

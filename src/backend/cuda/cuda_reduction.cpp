@@ -1,11 +1,18 @@
 #include "backend/cuda/cuda_reduction.hpp"
 
 #include "backend/cuda/type_of.hpp"
-#include "kernels/argmax.hpp"
+#include "kernels/extreme.hpp"
 #include "kernels/squares.hpp"
 #include "kernels/sum.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
+namespace {
+
+kernels::ExtremeExtents extents_of(const Extents& size) {
+  return {size.outer, size.extent, size.inner};
+}
+
+}  // namespace
 
 void CudaReduction::sum(DType dtype, const void* x, std::int64_t outer, std::int64_t extent,
                         std::int64_t inner, double factor, bool accumulate, void* result,
@@ -35,11 +42,20 @@ void CudaReduction::squared_difference(DType dtype, const void* a, const void* b
   });
 }
 
-void CudaReduction::argmax(DType dtype, const void* x, std::int64_t rows, std::int64_t columns,
-                           std::int64_t* result, Queue queue) {
-  launch("argmax", rows * columns, queue, [&](cudaStream_t stream) {
-    return kernels::argmax(type_of(dtype), x, rows, columns, result, stream);
+void CudaReduction::extreme(DType dtype, bool maximum, const void* x, const Extents& size,
+                            void* values, std::int64_t* indexes, Queue queue) {
+  launch("extreme", size.outer * size.extent * size.inner, queue, [&](cudaStream_t stream) {
+    return kernels::extreme(type_of(dtype), maximum, x, extents_of(size), values, indexes, stream);
   });
+}
+
+void CudaReduction::extreme_backward(DType dtype, const void* gradient, const std::int64_t* indexes,
+                                     const Extents& size, void* result, Queue queue) {
+  launch("extreme_backward", size.outer * size.extent * size.inner, queue,
+         [&](cudaStream_t stream) {
+           return kernels::extreme_backward(type_of(dtype), gradient, indexes, extents_of(size),
+                                            result, stream);
+         });
 }
 
 }  // namespace lockstep::inline v0::backend::cuda

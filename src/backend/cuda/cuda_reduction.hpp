@@ -15,8 +15,10 @@ class CudaReduction final : public Reduction, private OnDevice {
                           Queue queue) override;
   void squared_difference(DType dtype, const void* a, const void* b, std::int64_t count,
                           double factor, void* result, Queue queue) override;
-  void argmax(DType dtype, const void* x, std::int64_t rows, std::int64_t columns,
-              std::int64_t* result, Queue queue) override;
+  void extreme(DType dtype, bool maximum, const void* x, const Extents& size, void* values,
+               std::int64_t* indexes, Queue queue) override;
+  void extreme_backward(DType dtype, const void* gradient, const std::int64_t* indexes,
+                        const Extents& size, void* result, Queue queue) override;
 };
 
 }  // namespace lockstep::inline v0::backend::cuda

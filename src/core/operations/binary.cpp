@@ -6,6 +6,7 @@
 #include <lockstep/core/operations.hpp>
 
 #include "core/operations/support.hpp"
+#include "core/strided.hpp"
 
 namespace lockstep::inline v0 {
 
@@ -14,59 +15,34 @@ namespace detail {
 using backend::BinaryOperation;
 using backend::Broadcast;
 
-Shape broadcast_shape(const Tensor& a, const Tensor& b, const char* operation) {
-  if (a.shape() == b.shape()) return a.shape();
-  const int axes = std::max(a.shape().axes(), b.shape().axes());
-  std::array<std::int64_t, Shape::kMaxAxes> sizes{};
+std::optional<Shape> common_shape(const Shape& a, const Shape& b) {
+  const int axes = std::max(a.axes(), b.axes());
+  Strides sizes{};
   for (int i = 1; i <= axes; ++i) {
-    const std::int64_t in_a = i <= a.shape().axes() ? a.shape()[-i] : 1;
-    const std::int64_t in_b = i <= b.shape().axes() ? b.shape()[-i] : 1;
-    if (in_a != in_b && in_a != 1 && in_b != 1) throw_shapes(operation, a, b);
+    const std::int64_t in_a = i <= a.axes() ? a[-i] : 1;
+    const std::int64_t in_b = i <= b.axes() ? b[-i] : 1;
+    if (in_a != in_b && in_a != 1 && in_b != 1) return {};
     sizes[static_cast<std::size_t>(axes - i)] = in_a == 1 ? in_b : in_a;
   }
   return Shape(std::span<const std::int64_t>(sizes.data(), static_cast<std::size_t>(axes)));
 }
 
-namespace {
-
-/// Row-major strides of `shape` aligned at the end of a result with `axes` axes; 0 where it is
-/// repeated.
-std::array<std::int64_t, Shape::kMaxAxes> aligned_strides(const Shape& shape, int axes) {
-  std::array<std::int64_t, Shape::kMaxAxes> strides{};
-  std::int64_t stride = 1;
-  for (int i = 1; i <= shape.axes(); ++i) {
-    strides[static_cast<std::size_t>(axes - i)] = shape[-i] == 1 ? 0 : stride;
-    stride *= shape[-i];
-  }
-  return strides;
+Shape broadcast_shape(const Tensor& a, const Tensor& b, const char* operation) {
+  if (a.shape() == b.shape()) return a.shape();
+  const std::optional<Shape> shape = common_shape(a.shape(), b.shape());
+  if (!shape) throw_shapes(operation, a, b);
+  return *shape;
 }
 
+namespace {
+
 Broadcast merged(const Shape& result, const Shape& a, const Shape& b) {
-  const auto a_strides = aligned_strides(a, result.axes());
-  const auto b_strides = aligned_strides(b, result.axes());
-  Broadcast broadcast;
-  for (int axis = 0; axis < result.axes(); ++axis) {
-    const auto i = static_cast<std::size_t>(axis);
-    const std::int64_t size = result[axis];
-    if (size == 1) continue;
-    const auto last = static_cast<std::size_t>(broadcast.axes - 1);
-    if (broadcast.axes > 0 && broadcast.a_strides[last] == a_strides[i] * size &&
-        broadcast.b_strides[last] == b_strides[i] * size) {
-      broadcast.sizes[last] *= size;
-      broadcast.a_strides[last] = a_strides[i];
-      broadcast.b_strides[last] = b_strides[i];
-      continue;
-    }
-    const auto next = static_cast<std::size_t>(broadcast.axes++);
-    broadcast.sizes[next] = size;
-    broadcast.a_strides[next] = a_strides[i];
-    broadcast.b_strides[next] = b_strides[i];
-  }
-  if (broadcast.axes == 0) {
-    broadcast.axes = 1;
-    broadcast.sizes[0] = 1;
-  }
-  return broadcast;
+  const Strides a_strides = aligned_strides(a, result.axes());
+  const Strides b_strides = aligned_strides(b, result.axes());
+  CommonAxes axes;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(result.axes()); ++i)
+    axes.append(result.sizes()[i], a_strides[i], b_strides[i]);
+  return {axes.axes, axes.sizes, axes.a_strides, axes.b_strides};
 }
 
 }  // namespace
@@ -78,46 +54,6 @@ Tensor broadcast_binary(BinaryOperation operation, const Tensor& a, const Tensor
     backend_of(a).elementwise.binary(operation, a.dtype(), merged(result, a.shape(), b.shape()),
                                      a.raw_data(), b.raw_data(), out.impl()->data(), queue_of(a));
   return out;
-}
-
-Tensor reduce_to(const Tensor& gradient, const Shape& shape) {
-  if (gradient.shape() == shape) return gradient;
-  const int axes = gradient.shape().axes();
-  Tensor current = gradient;
-  // One sum per run of neighbouring repeated axes, from the front.
-  std::vector<std::int64_t> sizes(gradient.shape().sizes().begin(), gradient.shape().sizes().end());
-  auto target = [&](int axis) {
-    const int own = axis - (axes - shape.axes());
-    return own < 0 ? std::int64_t{1} : shape[own];
-  };
-  for (int axis = 0; axis < axes;) {
-    if (sizes[static_cast<std::size_t>(axis)] == target(axis)) {
-      ++axis;
-      continue;
-    }
-    std::int64_t outer = 1;
-    std::int64_t extent = 1;
-    std::int64_t inner = 1;
-    for (int i = 0; i < axis; ++i) outer *= sizes[static_cast<std::size_t>(i)];
-    while (axis < axes && sizes[static_cast<std::size_t>(axis)] != target(axis)) {
-      extent *= sizes[static_cast<std::size_t>(axis)];
-      sizes[static_cast<std::size_t>(axis++)] = 1;
-    }
-    for (int i = axis; i < axes; ++i) inner *= sizes[static_cast<std::size_t>(i)];
-    Tensor next = empty(Shape{outer * inner}, gradient.dtype(), gradient.device());
-    backend_of(gradient).reduction.sum(gradient.dtype(), current.raw_data(), outer, extent, inner,
-                                       1.0, false, next.impl()->data(), queue_of(gradient));
-    current = std::move(next);
-  }
-  return make_tensor(current.impl()->storage, shape, gradient.dtype());
-}
-
-Tensor expand_scalar(const Tensor& scalar, double factor, const Shape& shape) {
-  Tensor scaled = empty(Shape{}, scalar.dtype(), scalar.device());
-  backend_of(scalar).elementwise.affine(scalar.dtype(), scalar.raw_data(), factor, 0.0,
-                                        scaled.impl()->data(), 1, queue_of(scalar));
-  const Tensor zero = full(Shape{}, 0.0, scalar.dtype(), scalar.device());
-  return broadcast_binary(BinaryOperation::add, scaled, zero, shape);
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // What the operations share: checks and broadcasting.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <lockstep/core/create.hpp>
@@ -20,9 +21,7 @@ inline void check_computed(const Tensor& x, const char* operation) {
 }
 
 /// @throws InvalidUsage unless dtype and device agree.
-inline void check_alike(const Tensor& a, const Tensor& b, const char* operation) {
-  check_computed(a, operation);
-  check_computed(b, operation);
+inline void check_same_kind(const Tensor& a, const Tensor& b, const char* operation) {
   if (a.dtype() != b.dtype())
     throw InvalidUsage(std::string(operation) + ": " + describe(a) + " and " + describe(b) +
                        " differ in dtype; convert one with to()");
@@ -31,20 +30,27 @@ inline void check_alike(const Tensor& a, const Tensor& b, const char* operation)
                        ", the other on " + to_string(b.device()));
 }
 
+/// @throws InvalidUsage unless both are float32, or float64, on one device.
+inline void check_alike(const Tensor& a, const Tensor& b, const char* operation) {
+  check_computed(a, operation);
+  check_computed(b, operation);
+  check_same_kind(a, b, operation);
+}
+
 [[noreturn]] inline void throw_shapes(const char* operation, const Tensor& a, const Tensor& b) {
   throw ShapeError(std::string(operation) + ": shapes " + to_string(a.shape()) + " and " +
                    to_string(b.shape()) + " do not fit");
 }
 
+/// The shape that both can be repeated to, if there is one.
+std::optional<Shape> common_shape(const Shape& a, const Shape& b);
 /// The common shape of two operands. @throws ShapeError naming both.
 Shape broadcast_shape(const Tensor& a, const Tensor& b, const char* operation);
 /// a operation b over the broadcast shape, not recorded.
 Tensor broadcast_binary(backend::BinaryOperation operation, const Tensor& a, const Tensor& b,
                         const Shape& result);
-/// Adds up a gradient over the axes along which a value of `shape` was repeated. The same handle if
-/// there are none.
-Tensor reduce_to(const Tensor& gradient, const Shape& shape);
-/// The single element of `scalar`, times factor, repeated in `shape`.
-Tensor expand_scalar(const Tensor& scalar, double factor, const Shape& shape);
+/// Adds up a gradient over the axes along which a value of `shape` was repeated, times factor. The
+/// same data if there are none.
+Tensor reduce_to(const Tensor& gradient, const Shape& shape, double factor = 1.0);
 
 }  // namespace lockstep::inline v0::detail

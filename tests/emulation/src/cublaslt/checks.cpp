@@ -11,6 +11,7 @@ constexpr std::uint32_t kVectorBytes = 16;  // what the fast algorithms load at 
 constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr std::uint64_t kWorkspaceBytes = 65536;  // what an algorithm for a long sum asks for
 constexpr std::uint64_t kLongSum = 512;
+constexpr std::int32_t kMostProducts = 65535;  // an extent of a grid, which a batch may become
 
 bool is_double(const MatmulDescription& description) {
   return description.compute_type == CUBLAS_COMPUTE_64F ||
@@ -67,12 +68,17 @@ bool layout_is_valid(const MatrixLayout& layout) {
   return layout.leading_dimension >= static_cast<std::int64_t>(inner);
 }
 
-std::size_t span_bytes(const MatrixLayout& layout) {
+// Elements from the first of a matrix to its last.
+std::int64_t matrix_span(const MatrixLayout& layout) {
   const bool by_rows = layout.order == CUBLASLT_ORDER_ROW;
   const auto outer = static_cast<std::int64_t>(by_rows ? layout.rows : layout.columns);
   const auto inner = static_cast<std::int64_t>(by_rows ? layout.columns : layout.rows);
-  const std::int64_t elements = (layout.batch_count - 1) * layout.batch_stride +
-                                (outer - 1) * layout.leading_dimension + inner;
+  return (outer - 1) * layout.leading_dimension + inner;
+}
+
+std::size_t span_bytes(const MatrixLayout& layout) {
+  const std::int64_t elements =
+      (layout.batch_count - 1) * layout.batch_stride + matrix_span(layout);
   return static_cast<std::size_t>(elements) * element_bytes(layout.type);
 }
 
@@ -111,6 +117,7 @@ cublasStatus_t check_problem(const MatmulDescription& description, const MatrixL
     if (!layout_is_valid(*layout)) return CUBLAS_STATUS_INVALID_VALUE;
     if (layout->batch_count != d.batch_count) return CUBLAS_STATUS_INVALID_VALUE;
   }
+  if (d.batch_count > 1 && d.batch_stride < matrix_span(d)) return CUBLAS_STATUS_INVALID_VALUE;
   const bool a_is_transposed = description.transpose_a != CUBLAS_OP_N;
   const bool b_is_transposed = description.transpose_b != CUBLAS_OP_N;
   const std::uint64_t m = a_is_transposed ? a.columns : a.rows;
@@ -121,7 +128,8 @@ cublasStatus_t check_problem(const MatmulDescription& description, const MatrixL
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   const bool supported = types_are_supported(description, a, b, c, d) &&
-                         epilogue_is_supported(description, d) && c.order == d.order;
+                         epilogue_is_supported(description, d) && c.order == d.order &&
+                         d.batch_count <= kMostProducts;
   return supported ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
