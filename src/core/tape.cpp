@@ -146,7 +146,7 @@ class Backward {
 
 }  // namespace
 
-Node::Node(const Tensor& result, std::initializer_list<const Tensor*> inputs)
+Node::Node(const Tensor& result, std::span<const Tensor* const> inputs)
     : GradientSlot(result.shape(), result.dtype(), result.device()), sequence_(next_number()) {
   inputs_.reserve(inputs.size());
   for (const Tensor* input : inputs)
@@ -212,7 +212,7 @@ std::shared_ptr<GradientSlot> slot_of(const Tensor& tensor) {
   return nullptr;
 }
 
-bool wants_tape(std::initializer_list<const Tensor*> inputs) {
+bool wants_tape(std::span<const Tensor* const> inputs) {
   if (!grad_enabled()) return false;
   for (const Tensor* input : inputs)
     if (input->defined() && input->requires_grad()) return true;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <lockstep/core/no_grad.hpp>
@@ -100,7 +101,9 @@ class Leaf final : public GradientSlot {
 /// A recorded operation with one result. `backward` gives to the inputs that want it.
 class Node : public GradientSlot {
  public:
-  Node(const Tensor& result, std::initializer_list<const Tensor*> inputs);
+  Node(const Tensor& result, std::span<const Tensor* const> inputs);
+  Node(const Tensor& result, std::initializer_list<const Tensor*> inputs)
+      : Node(result, std::span<const Tensor* const>(inputs.begin(), inputs.size())) {}
   ~Node() override;
 
   virtual const char* name() const noexcept = 0;
@@ -149,7 +152,10 @@ class Saved {
 
 std::shared_ptr<GradientSlot> slot_of(const Tensor& tensor);
 /// Whether an operation on these has to be recorded.
-bool wants_tape(std::initializer_list<const Tensor*> inputs);
+bool wants_tape(std::span<const Tensor* const> inputs);
+inline bool wants_tape(std::initializer_list<const Tensor*> inputs) {
+  return wants_tape(std::span<const Tensor* const>(inputs.begin(), inputs.size()));
+}
 void attach(Tensor& result, std::shared_ptr<Node> node);
 
 void run_backward(const Tensor& root, Tensor gradient, bool retain_graph);
