@@ -2,7 +2,6 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <lockstep/core/create.hpp>
@@ -114,12 +113,12 @@ TEST_CASE("strided memory that is referred to is for reading, a copy is the call
 TEST_CASE("a strided copy keeps no owner, row-major strides do") {
   auto owner = std::make_shared<std::vector<double>>(4, 2.0);
   const std::weak_ptr<std::vector<double>> watch = owner;
-  const std::array<std::int64_t, 2> rows{2, 1};
-  const std::array<std::int64_t, 2> columns{1, 2};
-  ls::Tensor referred =
-      ls::borrow(owner->data(), {2, 2}, rows, ls::DType::float64, ls::Device::cpu(), owner);
-  const ls::Tensor copied = ls::borrow(owner->data(), {2, 2}, columns, ls::DType::float64,
-                                       ls::Device::cpu(), std::move(owner));
+  const auto borrow = [&](const std::array<std::int64_t, 2>& strides) {
+    return ls::borrow(owner->data(), {2, 2}, strides, ls::DType::float64, ls::Device::cpu(), owner);
+  };
+  ls::Tensor referred = borrow({2, 1});
+  const ls::Tensor copied = borrow({1, 2});
+  owner.reset();
   REQUIRE_FALSE(watch.expired());
   CHECK(ls::sum(referred).item<double>() == 8);
   referred = {};
