@@ -196,6 +196,22 @@ TEST_CASE("a gradient that the program keeps, or returns twice, is not written t
   CHECK(kept.to_vector<double>() == Doubles{1, 2});
 }
 
+TEST_CASE("a leaf that a backward returns is taken as a value") {
+  const ls::Tensor weight = leaf({5, 7});
+  const auto watched = ls::operation([](const ls::Tensor& x) { return x; },
+                                     [](const ls::Tensor& g, const ls::Tensor&, const ls::Tensor&) {
+                                       CHECK_FALSE(g.requires_grad());
+                                       return g;
+                                     });
+  const auto weighing = ls::operation(
+      [](const ls::Tensor& x) { return x; },
+      [&](const ls::Tensor&, const ls::Tensor&, const ls::Tensor&) { return weight; });
+  const ls::Tensor x = leaf({1, 2});
+  ls::sum(weighing(watched(x))).backward();
+  CHECK(gradient(x) == Doubles{5, 7});
+  CHECK_FALSE(weight.has_gradient());
+}
+
 TEST_CASE("what backward is given counts as saved") {
   ls::Tensor a = ls::tensor({1.0, 2.0}, {2});
   const ls::Tensor b = leaf({3, 4});
@@ -250,7 +266,7 @@ TEST_CASE("what is saved, and the functions, live until backward has used them")
   auto owner = std::make_shared<int>(2);
   const std::weak_ptr<int> watch = owner;
   const ls::Tensor x = leaf({1, 2});
-  ls::Tensor loss;
+  ls::Tensor y;
   {
     const auto scaled = ls::operation(
         [owner](const ls::Tensor& value) { return value * static_cast<double>(*owner); },
@@ -258,10 +274,10 @@ TEST_CASE("what is saved, and the functions, live until backward has used them")
           return g * static_cast<double>(*owner);
         });
     owner.reset();
-    loss = ls::sum(scaled(x));
+    y = scaled(x);
   }
   REQUIRE_FALSE(watch.expired());
-  loss.backward();
+  ls::sum(y).backward();
   CHECK(gradient(x) == Doubles{2, 2});
   CHECK(watch.expired());
 }

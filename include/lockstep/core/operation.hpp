@@ -27,8 +27,11 @@ LOCKSTEP_API Tensor run_operation(const std::string& name, const std::vector<Ten
                                   const std::function<ResultAndSaved()>& forward,
                                   OperationBackward backward);
 
+/// What forward is called with for one input; an alias would lose the pack under nvcc.
 template <class>
-using TensorFor = const Tensor&;
+struct ArgumentFor {
+  using Type = const Tensor&;
+};
 
 /// What a backward of so many inputs returned, as a list.
 template <std::size_t kInputs, class Gradients>
@@ -59,9 +62,9 @@ class Operation {
 
   template <std::convertible_to<const Tensor&>... Inputs>
   Tensor operator()(const Inputs&... inputs) const {
-    static_assert(std::is_invocable_v<Forward&, detail::TensorFor<Inputs>...>,
+    static_assert(std::is_invocable_v<Forward&, typename detail::ArgumentFor<Inputs>::Type...>,
                   "forward takes as many tensors as the operation is called with");
-    using Result = std::invoke_result_t<Forward&, detail::TensorFor<Inputs>...>;
+    using Result = std::invoke_result_t<Forward&, typename detail::ArgumentFor<Inputs>::Type...>;
     constexpr bool kSaves = !std::is_convertible_v<Result, Tensor>;
     return detail::run_operation(
         functions_->name, {static_cast<const Tensor&>(inputs)...},
