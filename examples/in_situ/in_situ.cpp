@@ -88,10 +88,12 @@ int simulate(int argc, char** argv) {
     }
     return guess.distance_from(truth);
   };
+  std::int64_t idle_steps = 0;
   const auto learn = [&](const std::vector<double>& sides) {
     adam.zero_grad();
     replica.set_sample_count(static_cast<double>(sides.size() / 2));
     if (sides.empty()) {
+      ++idle_steps;
       replica.synchronize();  // the other ranks may have some
     } else {
       const auto truth = rows_of(simulated_fluxes(sides), 1, env.device());
@@ -112,6 +114,10 @@ int simulate(int argc, char** argv) {
     last_error = error();
     env.print("step " + std::to_string(step) + "  error " + common::fixed(last_error, 6));
   }
+  std::string idle = "steps without a new sample, rank by rank:";
+  for (const auto& count : env.ranks().gather_bytes(std::to_string(idle_steps)))
+    idle += " " + count;
+  env.print(idle);
   env.print(common::ResultLine{}
                 .add("ranks", env.size())
                 .add("first_error", first_error, 6)
