@@ -60,7 +60,8 @@ struct Classifier {
 };
 
 ls::Tensor labels_of(const std::vector<std::int64_t>& labels) {
-  return ls::tensor(labels, {static_cast<std::int64_t>(labels.size())});
+  return ls::tensor(labels, {static_cast<std::int64_t>(labels.size())},
+                    test_environment().device());
 }
 
 std::int64_t valid_count(const std::vector<std::int64_t>& labels) {
@@ -142,7 +143,7 @@ TEST_CASE("masked labels, packed in any way, train as all of them on one rank do
 
 TEST_CASE("a rank whose labels are all masked counts for nothing (OLMo-core#657)") {
   // x = 4 and weights of 0: each label 1 has the gradient 2 at class 0, and the loss log 2.
-  const ls::Tensor x = ls::full({3, 1}, 4.0, ls::DType::float64);
+  const ls::Tensor x = ls::full({3, 1}, 4.0, ls::DType::float64, test_environment().device());
   Classifier model;
   ls::DataParallel replica{model, test_environment(), {.averaging = ls::Averaging::weighted}};
   ls::optim::Sgd sgd{replica.parameters(), {.learning_rate = 0.25}};
@@ -172,7 +173,7 @@ TEST_CASE("a rank whose labels are all masked counts for nothing (OLMo-core#657)
 }
 
 TEST_CASE("a step in which no rank has a label leaves the weights as they are") {
-  const ls::Tensor x = ls::full({2, 1}, 4.0, ls::DType::float64);
+  const ls::Tensor x = ls::full({2, 1}, 4.0, ls::DType::float64, test_environment().device());
   const ls::Tensor labels = labels_of({kIgnored, kIgnored});
   for (const ls::Averaging averaging : {ls::Averaging::weighted, ls::Averaging::mean}) {
     Classifier model;
