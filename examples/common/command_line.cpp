@@ -18,14 +18,22 @@ CLI::Validator whole_number_from(std::int64_t smallest) {
       "");
 }
 
-void add_training_options(CLI::App& app, TrainingOptions& options) {
+void add_run_options(CLI::App& app, TrainingOptions& options) {
   app.option_defaults()->always_capture_default();
-  app.add_option("--epochs", options.epochs, "passes over the data")->check(whole_number_from(1));
-  app.add_option("--batch-size", options.batch_size, "samples per step on each rank")
-      ->check(whole_number_from(1));
   app.add_option("--seed", options.seed, "of weights, data and order")->check(whole_number_from(0));
   app.add_option("--device", options.device, "where to compute")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}));
+}
+
+void add_batch_option(CLI::App& app, TrainingOptions& options) {
+  app.add_option("--batch-size", options.batch_size, "samples per step on each rank")
+      ->check(whole_number_from(1));
+}
+
+void add_training_options(CLI::App& app, TrainingOptions& options) {
+  add_run_options(app, options);
+  add_batch_option(app, options);
+  app.add_option("--epochs", options.epochs, "passes over the data")->check(whole_number_from(1));
 }
 
 std::optional<int> parse(CLI::App& app, int argc, char** argv,

@@ -21,7 +21,11 @@ struct TrainingOptions {
 /// For options: a whole number of at least that.
 CLI::Validator whole_number_from(std::int64_t smallest);
 
-/// --epochs, --batch-size, --seed and --device, with the values in `options` as defaults.
+/// --seed and --device, with the values in `options` as defaults. First of all options.
+void add_run_options(CLI::App& app, TrainingOptions& options);
+/// --batch-size.
+void add_batch_option(CLI::App& app, TrainingOptions& options);
+/// --seed, --device, --batch-size and --epochs.
 void add_training_options(CLI::App& app, TrainingOptions& options);
 
 /// Parses on every rank, and prints help or what is wrong on rank 0 alone. Returns the exit status

@@ -13,6 +13,7 @@
 #include <lockstep/core/log.hpp>
 #include <lockstep/core/module.hpp>
 #include <lockstep/core/no_grad.hpp>
+#include <lockstep/core/operation.hpp>
 #include <lockstep/core/operations.hpp>
 #include <lockstep/core/parameter.hpp>
 #include <lockstep/core/random.hpp>
@@ -27,9 +28,13 @@
 #include <lockstep/nn/activation.hpp>
 #include <lockstep/nn/dropout.hpp>
 #include <lockstep/nn/linear.hpp>
+#include <lockstep/nn/mlp.hpp>
+#include <lockstep/nn/residual.hpp>
 #include <lockstep/nn/sequential.hpp>
 #include <lockstep/optim/adam.hpp>
 #include <lockstep/optim/optimizer.hpp>
+#include <lockstep/optim/schedule.hpp>
 #include <lockstep/optim/sgd.hpp>
 #include <lockstep/parallel/data_parallel.hpp>
 #include <lockstep/parallel/gradient_synchronizer.hpp>
+#include <lockstep/parallel/metrics.hpp>

@@ -196,7 +196,9 @@ void ReplicaState::end_backward() {
 
 void ReplicaState::hand_over_words() {
   if (!exchange.lacks_only(words_id_)) return;
-  const double weight = averaging_ == Averaging::weighted ? *samples_ : divisor_;
+  // One rank alone takes its gradients as they are, and does not multiply them by its samples.
+  const bool by_samples = averaging_ == Averaging::weighted && exchange.ranks().size() > 1;
+  const double weight = by_samples ? *samples_ : divisor_;
   const auto values = [weight, frozen = static_cast<double>(frozen_), dtype = words_.dtype(),
                        counters = exchange.shared_counters()] {
     const auto step = static_cast<double>(counters->steps % kStepNumbers);

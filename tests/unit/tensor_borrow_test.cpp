@@ -99,6 +99,33 @@ TEST_CASE("a copy of strided memory is reported to the trace sink") {
   CHECK(copied_bytes == std::vector<std::int64_t>{48});
 }
 
+TEST_CASE("strided memory that is referred to is for reading, a copy is the caller's") {
+  std::vector<double> memory{1, 2, 3, 4};
+  const std::array<std::int64_t, 2> rows{2, 1};
+  const std::array<std::int64_t, 2> columns{1, 2};
+  ls::Tensor referred = ls::borrow(memory.data(), {2, 2}, rows, ls::DType::float64);
+  CHECK_THROWS_AS(referred.fill(0), ls::InvalidUsage);
+  ls::Tensor copied = ls::borrow(memory.data(), {2, 2}, columns, ls::DType::float64);
+  copied.fill(0);
+  CHECK(memory == std::vector<double>{1, 2, 3, 4});
+}
+
+TEST_CASE("a strided copy keeps no owner, row-major strides do") {
+  auto owner = std::make_shared<std::vector<double>>(4, 2.0);
+  const std::weak_ptr<std::vector<double>> watch = owner;
+  const auto borrow = [&](const std::array<std::int64_t, 2>& strides) {
+    return ls::borrow(owner->data(), {2, 2}, strides, ls::DType::float64, ls::Device::cpu(), owner);
+  };
+  ls::Tensor referred = borrow({2, 1});
+  const ls::Tensor copied = borrow({1, 2});
+  owner.reset();
+  REQUIRE_FALSE(watch.expired());
+  CHECK(ls::sum(referred).item<double>() == 8);
+  referred = {};
+  CHECK(watch.expired());
+  CHECK(ls::sum(copied).item<double>() == 8);
+}
+
 TEST_CASE("a strided copy of any dtype keeps every element") {
   const std::vector<std::uint8_t> bytes{1, 2, 3, 4, 5, 6};
   const std::array<std::int64_t, 2> strides{1, 3};

@@ -45,8 +45,8 @@ LOCKSTEP_API Tensor borrow(void* data, const Shape& shape, DType dtype, Device d
 /// The same for memory that must not be written: mutable_data() throws.
 LOCKSTEP_API Tensor borrow(const void* data, const Shape& shape, DType dtype, Device device = {},
                            std::shared_ptr<const void> owner = nullptr);
-/// With strides in elements, one per axis. Row-major strides refer; any other make one copy, named
-/// in the trace.
+/// With strides in elements, one per axis, for reading. Row-major strides refer; any other make one
+/// copy, named in the trace, which needs neither the memory nor its owner any more.
 LOCKSTEP_API Tensor borrow(const void* data, const Shape& shape,
                            std::span<const std::int64_t> strides, DType dtype, Device device = {},
                            std::shared_ptr<const void> owner = nullptr);
