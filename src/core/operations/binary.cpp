@@ -85,7 +85,8 @@ Tensor reduce_to(const Tensor& gradient, const Shape& shape) {
   const int axes = gradient.shape().axes();
   Tensor current = gradient;
   // One sum per run of neighbouring repeated axes, from the front.
-  std::vector<std::int64_t> sizes(gradient.shape().sizes().begin(), gradient.shape().sizes().end());
+  std::array<std::int64_t, Shape::kMaxAxes> sizes{};
+  std::copy(gradient.shape().sizes().begin(), gradient.shape().sizes().end(), sizes.begin());
   auto target = [&](int axis) {
     const int own = axis - (axes - shape.axes());
     return own < 0 ? std::int64_t{1} : shape[own];
@@ -189,7 +190,7 @@ Tensor recorded_binary(BinaryOperation operation, const Tensor& a, const Tensor&
   check_alike(a, b, operation_name(operation));
   Tensor result =
       broadcast_binary(operation, a, b, broadcast_shape(a, b, operation_name(operation)));
-  if (wants_tape({&a, &b})) attach(result, std::make_shared<BinaryNode>(result, operation, a, b));
+  if (wants_tape({&a, &b})) attach(result, make_pooled<BinaryNode>(result, operation, a, b));
   return result;
 }
 

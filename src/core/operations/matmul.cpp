@@ -60,7 +60,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   detail::backend_of(a).gemm.multiply(a.dtype(), shape, a.raw_data(), b.raw_data(), 0.0,
                                       result.impl()->data(), detail::queue_of(a));
   if (detail::wants_tape({&a, &b}))
-    attach(result, std::make_shared<detail::MatmulNode>(result, a, b));
+    attach(result, detail::make_pooled<detail::MatmulNode>(result, a, b));
   return result;
 }
 

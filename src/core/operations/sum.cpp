@@ -28,7 +28,7 @@ Tensor scaled_sum(const Tensor& x, double factor) {
   Tensor result = empty(Shape{}, x.dtype(), x.device());
   backend_of(x).reduction.sum(x.dtype(), x.raw_data(), 1, x.element_count(), 1, factor, false,
                               result.impl()->data(), queue_of(x));
-  if (wants_tape({&x})) attach(result, std::make_shared<SumNode>(result, x, factor));
+  if (wants_tape({&x})) attach(result, make_pooled<SumNode>(result, x, factor));
   return result;
 }
 
