@@ -14,7 +14,7 @@ struct SizeClass {
 };
 
 /// byte_count > 0.
-inline SizeClass size_class(std::int64_t byte_count) noexcept {
+constexpr SizeClass size_class(std::int64_t byte_count) noexcept {
   constexpr std::int64_t kSmall = 1024;
   constexpr std::int64_t kStep = 64;
   constexpr std::size_t kSmallClasses = kSmall / kStep;

@@ -47,9 +47,9 @@ class Backward {
  private:
   void collect(const std::shared_ptr<GradientSlot>& root) {
     const std::uint64_t mark = next_number();
-    std::vector<std::shared_ptr<GradientSlot>> stack{root};
+    PoolVector<const std::shared_ptr<GradientSlot>*> stack{&root};
     while (!stack.empty()) {
-      std::shared_ptr<GradientSlot> slot = std::move(stack.back());
+      const std::shared_ptr<GradientSlot>& slot = *stack.back();
       stack.pop_back();
       if (Leaf* leaf = slot->as_leaf()) {
         if (leaf->pending++ == 0) leaves_.push_back(std::static_pointer_cast<Leaf>(slot));
@@ -60,13 +60,14 @@ class Backward {
       node->visit_mark = mark;
       check_usable(*node);
       for (const auto& input : node->inputs())
-        if (input != nullptr) stack.push_back(input);
-      nodes_.push_back(std::static_pointer_cast<Node>(std::move(slot)));
+        if (input != nullptr) stack.push_back(&input);
+      nodes_.push_back(std::static_pointer_cast<Node>(slot));
     }
     // Inputs are recorded before results, so this order visits a result before its inputs, on every
-    // rank alike.
-    std::sort(nodes_.begin(), nodes_.end(),
-              [](const auto& a, const auto& b) { return a->sequence() > b->sequence(); });
+    // rank alike. A chain is found in it.
+    const auto later = [](const auto& a, const auto& b) { return a->sequence() > b->sequence(); };
+    if (!std::is_sorted(nodes_.begin(), nodes_.end(), later))
+      std::sort(nodes_.begin(), nodes_.end(), later);
   }
 
   void check_usable(const Node& node) {
@@ -136,12 +137,12 @@ class Backward {
 
  private:
   bool retain_graph_;
-  std::vector<std::shared_ptr<Node>> nodes_;
-  std::vector<std::shared_ptr<Leaf>>
-      leaves_;  // the tape may be their last owner, and is released on the way
-  std::vector<Arena*> arenas_;
-  std::vector<GradientListener*> listeners_;
-  std::vector<GradientListener*> begun_;  // and not ended
+  PoolVector<std::shared_ptr<Node>> nodes_;
+  // The tape may be their last owner, and is released on the way.
+  PoolVector<std::shared_ptr<Leaf>> leaves_;
+  PoolVector<Arena*> arenas_;
+  PoolVector<GradientListener*> listeners_;
+  PoolVector<GradientListener*> begun_;  // and not ended
 };
 
 }  // namespace
@@ -156,15 +157,15 @@ Node::Node(const Tensor& result, std::span<const Tensor* const> inputs)
 namespace {
 
 /// Releasing a long chain must not recurse: slots to be released wait in a list of this thread.
-void release_iteratively(std::vector<std::shared_ptr<GradientSlot>>&& slots) noexcept {
-  thread_local std::vector<std::shared_ptr<GradientSlot>>* waiting = nullptr;
+void release_iteratively(Node::Inputs&& slots) noexcept {
+  thread_local Node::Inputs* waiting = nullptr;
   if (waiting != nullptr) {
     for (auto& slot : slots)
       if (slot != nullptr) waiting->push_back(std::move(slot));
     slots.clear();
     return;
   }
-  std::vector<std::shared_ptr<GradientSlot>> list = std::move(slots);
+  Node::Inputs list = std::move(slots);
   waiting = &list;
   while (!list.empty()) {
     std::shared_ptr<GradientSlot> last = std::move(list.back());

@@ -9,6 +9,7 @@
 
 #include <lockstep/core/no_grad.hpp>
 
+#include "core/object_pool.hpp"
 #include "core/tensor_impl.hpp"
 
 namespace lockstep::inline v0::detail {
@@ -101,6 +102,8 @@ class Leaf final : public GradientSlot {
 /// A recorded operation with one result. `backward` gives to the inputs that want it.
 class Node : public GradientSlot {
  public:
+  using Inputs = PoolVector<std::shared_ptr<GradientSlot>>;
+
   Node(const Tensor& result, std::span<const Tensor* const> inputs);
   Node(const Tensor& result, std::initializer_list<const Tensor*> inputs)
       : Node(result, std::span<const Tensor* const>(inputs.begin(), inputs.size())) {}
@@ -116,7 +119,7 @@ class Node : public GradientSlot {
 
   /// The slot of an input; null if it needs no gradient, or was frozen since.
   GradientSlot* input(std::size_t index) const noexcept;
-  const std::vector<std::shared_ptr<GradientSlot>>& inputs() const noexcept { return inputs_; }
+  const Inputs& inputs() const noexcept { return inputs_; }
   Node* as_node() noexcept override { return this; }
 
   /// Takes the collected gradient out of the slot.
@@ -127,7 +130,7 @@ class Node : public GradientSlot {
   std::uint64_t visit_mark = 0;  // of the backward that saw it last
 
  private:
-  std::vector<std::shared_ptr<GradientSlot>> inputs_;
+  Inputs inputs_;
   std::uint64_t sequence_;
   bool used_up_ = false;
 };

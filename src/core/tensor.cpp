@@ -7,6 +7,7 @@
 #include <lockstep/core/error.hpp>
 
 #include "core/arena.hpp"
+#include "core/object_pool.hpp"
 #include "core/tape.hpp"
 #include "core/tensor_impl.hpp"
 
@@ -20,7 +21,7 @@ Storage::~Storage() {
 }
 
 std::shared_ptr<Storage> allocate_storage(std::int64_t byte_count, Device device) {
-  auto storage = std::make_shared<Storage>();
+  auto storage = make_pooled<Storage>();
   storage->data =
       backend::backend_for(device).memory.allocate(byte_count, backend::current_queue(device));
   storage->byte_count = byte_count;
@@ -31,7 +32,7 @@ std::shared_ptr<Storage> allocate_storage(std::int64_t byte_count, Device device
 
 std::shared_ptr<Storage> part_of(void* data, std::int64_t byte_count, Device device,
                                  std::shared_ptr<const void> owner) {
-  auto storage = std::make_shared<Storage>();
+  auto storage = make_pooled<Storage>();
   storage->data = data;
   storage->byte_count = byte_count;
   storage->device = device;
@@ -40,7 +41,7 @@ std::shared_ptr<Storage> part_of(void* data, std::int64_t byte_count, Device dev
 }
 
 Tensor make_tensor(std::shared_ptr<Storage> storage, const Shape& shape, DType dtype) {
-  auto impl = std::make_shared<TensorImpl>();
+  auto impl = make_pooled<TensorImpl>();
   impl->storage = std::move(storage);
   impl->shape = shape;
   impl->dtype = dtype;

@@ -38,8 +38,8 @@ struct IsVector<std::vector<T>> : std::true_type {};
 
 /// A type with a member template `visit(visitor)`.
 template <class T>
-concept Module = requires(std::remove_cvref_t<T>& module) {
-  module.visit(detail::AnyVisitor{});
+concept Module = requires(std::remove_cvref_t<T>& value) {
+  value.visit(detail::AnyVisitor{});
 };
 
 namespace detail {

@@ -15,6 +15,10 @@ void cblas_sgemm(int order, int transpose_a, int transpose_b, int m, int n, int 
 void cblas_dgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha,
                  const double* a, int lda, const double* b, int ldb, double beta, double* c,
                  int ldc);
+void cblas_sgemv(int order, int transpose, int m, int n, float alpha, const float* a, int lda,
+                 const float* x, int incx, float beta, float* y, int incy);
+void cblas_dgemv(int order, int transpose, int m, int n, double alpha, const double* a, int lda,
+                 const double* x, int incx, double beta, double* y, int incy);
 }
 
 namespace lockstep::inline v0::backend::cpu {
@@ -43,6 +47,37 @@ void call_blas(const Product& p, const double* a, const double* b, double beta, 
               c, p.n);
 }
 
+/// A matrix as it lies in memory, by a vector.
+struct VectorProduct {
+  int transpose;
+  int rows;
+  int columns;
+};
+
+void call_blas(const VectorProduct& p, const float* matrix, const float* x, float beta, float* y) {
+  cblas_sgemv(kRowMajor, p.transpose, p.rows, p.columns, 1.0F, matrix, p.columns, x, 1, beta, y, 1);
+}
+void call_blas(const VectorProduct& p, const double* matrix, const double* x, double beta,
+               double* y) {
+  cblas_dgemv(kRowMajor, p.transpose, p.rows, p.columns, 1.0, matrix, p.columns, x, 1, beta, y, 1);
+}
+
+template <class T>
+void multiply_by_blas(const Product& p, const T* a, const T* b, T beta, T* c) {
+  // gemm rearranges a whole matrix before it uses it once.
+  if (p.m == 1) {
+    const bool lies_as_written = p.transpose_b == kPlain;
+    call_blas(
+        VectorProduct{lies_as_written ? kTransposed : kPlain, lies_as_written ? p.k : p.n, p.ldb},
+        b, a, beta, c);
+  } else if (p.n == 1) {
+    call_blas(VectorProduct{p.transpose_a, p.transpose_a == kPlain ? p.m : p.k, p.lda}, a, b, beta,
+              c);
+  } else {
+    call_blas(p, a, b, beta, c);
+  }
+}
+
 class BlasGemm final : public CpuGemm {
  public:
   void multiply_one(DType dtype, const GemmShape& shape, const void* a, const void* b, double beta,
@@ -60,8 +95,8 @@ class BlasGemm final : public CpuGemm {
         .ldb = static_cast<int>(shape.transpose_b ? shape.k : shape.n),
     };
     with_float_type("gemm", dtype, [&]<class T>(Type<T>) {
-      call_blas(product, static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T>(beta),
-                static_cast<T*>(c));
+      multiply_by_blas(product, static_cast<const T*>(a), static_cast<const T*>(b),
+                       static_cast<T>(beta), static_cast<T*>(c));
     });
   }
 };

@@ -3,13 +3,7 @@
 
 #include <cstdint>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LOCKSTEP_HAS_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LOCKSTEP_HAS_ASAN 1
-#endif
-#endif
+#include "core/address_sanitizer.hpp"
 
 #ifdef LOCKSTEP_HAS_ASAN
 #include <sanitizer/asan_interface.h>

@@ -125,7 +125,7 @@ Tensor recorded_binary(BinaryOperation operation, const Tensor& a, const Tensor&
   check_alike(a, b, operation_name(operation));
   Tensor result =
       broadcast_binary(operation, a, b, broadcast_shape(a, b, operation_name(operation)));
-  if (wants_tape({&a, &b})) attach(result, std::make_shared<BinaryNode>(result, operation, a, b));
+  if (wants_tape({&a, &b})) attach(result, make_pooled<BinaryNode>(result, operation, a, b));
   return result;
 }
 

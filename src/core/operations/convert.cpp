@@ -75,7 +75,7 @@ Tensor Tensor::to(DType dtype) const {
   if (dtype == this->dtype()) return *this;
   Tensor result = detail::cast(*this, dtype);
   if (is_floating_point(dtype) && detail::wants_tape({this}))
-    attach(result, std::make_shared<detail::CastNode>(result, *this));
+    attach(result, detail::make_pooled<detail::CastNode>(result, *this));
   return result;
 }
 
@@ -85,7 +85,7 @@ Tensor Tensor::clone() const {
   detail::backend_of(*this).memory.copy(result.impl()->data(), raw_data(), byte_count(),
                                         detail::queue_of(*this));
   if (detail::wants_tape({this}))
-    attach(result, std::make_shared<detail::CloneNode>(result, *this));
+    attach(result, detail::make_pooled<detail::CloneNode>(result, *this));
   return result;
 }
 
@@ -94,7 +94,7 @@ Tensor Tensor::to(Device device) const {
   if (device == this->device()) return *this;
   Tensor result = detail::transfer(*this, device);
   if (detail::wants_tape({this}))
-    attach(result, std::make_shared<detail::TransferNode>(result, *this));
+    attach(result, detail::make_pooled<detail::TransferNode>(result, *this));
   return result;
 }
 

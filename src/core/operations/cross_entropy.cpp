@@ -75,8 +75,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, CrossEntropyOpt
       logits.dtype(), shape, logits.raw_data(), labels.data<std::int64_t>(), result.impl()->data(),
       softmax.impl()->data(), divisor.impl()->data(), detail::queue_of(logits));
   if (detail::wants_tape({&logits}))
-    attach(result, std::make_shared<detail::CrossEntropyNode>(result, shape, logits, labels,
-                                                              softmax, divisor));
+    attach(result, detail::make_pooled<detail::CrossEntropyNode>(result, shape, logits, labels,
+                                                                 softmax, divisor));
   return result;
 }
 

@@ -64,7 +64,7 @@ Tensor dropout(const Tensor& x, double probability, Generator& generator) {
   const backend::RandomPosition place = detail::next_place(generator, x);
   Tensor result = detail::dropped(x, place, probability);
   if (detail::wants_tape({&x}))
-    attach(result, std::make_shared<detail::DropoutNode>(result, x, place, probability));
+    attach(result, detail::make_pooled<detail::DropoutNode>(result, x, place, probability));
   return result;
 }
 

@@ -37,7 +37,8 @@ Tensor gelu_tanh(const Tensor& x) {
   Tensor result = empty(x.shape(), x.dtype(), x.device());
   detail::backend_of(x).elementwise.gelu_tanh(x.dtype(), x.raw_data(), result.impl()->data(),
                                               x.element_count(), detail::queue_of(x));
-  if (detail::wants_tape({&x})) attach(result, std::make_shared<detail::GeluTanhNode>(result, x));
+  if (detail::wants_tape({&x}))
+    attach(result, detail::make_pooled<detail::GeluTanhNode>(result, x));
   return result;
 }
 

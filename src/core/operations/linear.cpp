@@ -105,7 +105,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias) {
                                     weight.raw_data(), bias.defined() ? bias.raw_data() : nullptr,
                                     result.impl()->data(), detail::queue_of(x));
   if (detail::wants_tape({&x, &weight, &bias}))
-    attach(result, std::make_shared<detail::LinearNode>(result, shape, x, weight, bias));
+    attach(result, detail::make_pooled<detail::LinearNode>(result, shape, x, weight, bias));
   return result;
 }
 

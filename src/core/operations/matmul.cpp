@@ -149,7 +149,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   Tensor result = empty(shape, a.dtype(), a.device());
   detail::multiply({a}, {b}, shape, 0.0, result.impl()->data());
   if (detail::wants_tape({&a, &b}))
-    attach(result, std::make_shared<detail::MatmulNode>(result, a, b));
+    attach(result, detail::make_pooled<detail::MatmulNode>(result, a, b));
   return result;
 }
 

@@ -61,7 +61,7 @@ Tensor mse_loss(const Tensor& prediction, const Tensor& target, MseOptions optio
                                     count, factor, result.impl()->data(),
                                     detail::queue_of(prediction));
   if (detail::wants_tape({&prediction, &target}))
-    attach(result, std::make_shared<detail::MseNode>(result, prediction, target, factor));
+    attach(result, detail::make_pooled<detail::MseNode>(result, prediction, target, factor));
   return result;
 }
 

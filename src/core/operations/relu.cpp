@@ -36,7 +36,7 @@ Tensor relu(const Tensor& x) {
   Tensor result = empty(x.shape(), x.dtype(), x.device());
   detail::backend_of(x).elementwise.relu(x.dtype(), x.raw_data(), result.impl()->data(),
                                          x.element_count(), detail::queue_of(x));
-  if (detail::wants_tape({&x})) attach(result, std::make_shared<detail::ReluNode>(result, x));
+  if (detail::wants_tape({&x})) attach(result, detail::make_pooled<detail::ReluNode>(result, x));
   return result;
 }
 

@@ -29,7 +29,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
                      std::to_string(x.element_count()) + " elements, " + to_string(shape) +
                      " has " + std::to_string(shape.element_count()));
   Tensor result = detail::make_tensor(x.impl()->storage, shape, x.dtype());
-  if (detail::wants_tape({&x})) attach(result, std::make_shared<detail::ReshapeNode>(result, x));
+  if (detail::wants_tape({&x})) attach(result, detail::make_pooled<detail::ReshapeNode>(result, x));
   return result;
 }
 

@@ -32,7 +32,7 @@ class AffineNode final : public Node {
 Tensor recorded_affine(const Tensor& x, double alpha, double beta, const char* operation) {
   check_computed(x, operation);
   Tensor result = affine(x, alpha, beta);
-  if (wants_tape({&x})) attach(result, std::make_shared<AffineNode>(result, x, alpha));
+  if (wants_tape({&x})) attach(result, make_pooled<AffineNode>(result, x, alpha));
   return result;
 }
 
