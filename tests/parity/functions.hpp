@@ -71,4 +71,22 @@ auto on_devices(const Function& function, const std::vector<ls::Shape>& shapes, 
   return on_devices<T>(function, at, odd);
 }
 
+/// At random leaves, in aligned memory and not: the same bits.
+template <class T>
+void check_same(const Function& function, const std::vector<ls::Shape>& shapes) {
+  for (const bool odd : {false, true}) {
+    INFO("odd " << odd);
+    CHECK(same(on_devices<T>(function, shapes, odd)));
+  }
+}
+
+/// Within the tolerance.
+template <class T>
+void check_near(const Function& function, const std::vector<ls::Shape>& shapes, double tolerance) {
+  for (const bool odd : {false, true}) {
+    INFO("odd " << odd);
+    CHECK(apart(on_devices<T>(function, shapes, odd)) <= tolerance);
+  }
+}
+
 }  // namespace parity

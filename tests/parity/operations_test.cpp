@@ -31,22 +31,6 @@ const std::vector<Pair> kPairs = {{{}, {}},
                                   {{2, 3, 1, 4}, {3, 5, 1}},
                                   {{1, 1}, {1}}};
 
-template <class T>
-void check_same(const Function& function, const std::vector<ls::Shape>& shapes) {
-  for (const bool odd : {false, true}) {
-    INFO("odd " << odd);
-    CHECK(same(on_devices<T>(function, shapes, odd)));
-  }
-}
-
-template <class T>
-void check_near(const Function& function, const std::vector<ls::Shape>& shapes, double tolerance) {
-  for (const bool odd : {false, true}) {
-    INFO("odd " << odd);
-    CHECK(apart(on_devices<T>(function, shapes, odd)) <= tolerance);
-  }
-}
-
 }  // namespace
 
 TEMPLATE_TEST_CASE("add, sub and mul agree on CUDA in every form of a broadcast", "", float,
