@@ -27,14 +27,14 @@ struct Forward {
 
     const RowExponentials<T> exponentials = row_exponentials<RowTeam>(x, 1, end);
     const T top = exponentials.top;
-    const T divisor = static_cast<T>(exponentials.sum);
+    const T factor = static_cast<T>(1.0 / exponentials.sum);
     double all = 0;
     if (shape.label_smoothing > 0) {
       for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) all += static_cast<double>(x[i]);
       all = RowTeam::all(all, Plus{});
     }
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes)
-      y[i] = portable::exp(x[i] - top) / divisor;
+      y[i] = portable::exp_below_one(x[i] - top) * factor;
 
     if (!exists) return;
     if (ignored)

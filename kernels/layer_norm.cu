@@ -5,11 +5,19 @@
 namespace lockstep::kernels {
 namespace {
 
-/// The difference in float64: a large mean cancels there.
+/// (x - mean) / deviation. The mean is in two parts: a large one would cancel if it were rounded.
 template <class T>
-__device__ __forceinline__ T normalized(T x, double mean, T factor) {
-  return static_cast<T>(static_cast<double>(x) - mean) * factor;
-}
+struct Normalized {
+  T mean;
+  T rest;
+  T factor;
+
+  __device__ __forceinline__ Normalized(double exact_mean, double exact_factor)
+      : mean(static_cast<T>(exact_mean)),
+        rest(static_cast<T>(exact_mean - static_cast<double>(mean))),
+        factor(static_cast<T>(exact_factor)) {}
+  __device__ __forceinline__ T operator()(T x) const { return ((x - mean) - rest) * factor; }
+};
 
 template <class T>
 struct Forward {
@@ -37,8 +45,9 @@ struct Forward {
     }
     const double variance = RowTeam::all(part, Plus{}) / over;
     const double factor = 1.0 / sqrt(variance + shape.epsilon);
+    const Normalized<T> normalized(mean, factor);
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) {
-      T y = normalized(values[i], mean, static_cast<T>(factor));
+      T y = normalized(values[i]);
       if (weight != nullptr) y = y * weight[i];
       if (bias != nullptr) y = y + bias[i];
       result[row * shape.columns + i] = y;
@@ -69,19 +78,20 @@ struct Backward {
     constexpr int kLanes = kThreads / RowTeam::kPerBlock;
     const std::int64_t first = row * shape.columns;
     const std::int64_t end = exists ? shape.columns : 0;
-    const double mean = exists ? statistics[2 * row] : 0;
-    const T factor = static_cast<T>(exists ? statistics[2 * row + 1] : 0);
+    const Normalized<T> normalized(exists ? statistics[2 * row] : 0,
+                                   exists ? statistics[2 * row + 1] : 0);
     TwoSums part{};
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) {
-      const double u = static_cast<double>(scaled(first, i));
-      part = part + TwoSums{u, u * static_cast<double>(normalized(x[first + i], mean, factor))};
+      const T u = scaled(first, i);
+      const T product = u * normalized(x[first + i]);
+      part = part + TwoSums{static_cast<double>(u), static_cast<double>(product)};
     }
     const TwoSums sums = RowTeam::all(part, Plus{});
     const T mean_u = static_cast<T>(sums.first / static_cast<double>(shape.columns));
     const T mean_uh = static_cast<T>(sums.second / static_cast<double>(shape.columns));
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) {
-      const T h = normalized(x[first + i], mean, factor);
-      result[first + i] = ((scaled(first, i) - mean_u) - h * mean_uh) * factor;
+      const T h = normalized(x[first + i]);
+      result[first + i] = ((scaled(first, i) - mean_u) - h * mean_uh) * normalized.factor;
     }
   }
 };
@@ -94,9 +104,8 @@ struct WeightColumn {
   const double* statistics;
   std::int64_t columns;
   __device__ __forceinline__ double operator()(std::int64_t row) const {
-    const T h =
-        normalized(x[row * columns], statistics[2 * row], static_cast<T>(statistics[2 * row + 1]));
-    return static_cast<double>(gradient[row * columns]) * static_cast<double>(h);
+    const Normalized<T> normalized(statistics[2 * row], statistics[2 * row + 1]);
+    return static_cast<double>(gradient[row * columns] * normalized(x[row * columns]));
   }
 };
 

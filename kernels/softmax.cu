@@ -24,11 +24,11 @@ struct Forward {
     const std::int64_t first = first_of(shape, line);
     const std::int64_t end = exists ? shape.extent : 0;
     const auto [top, sum] = row_exponentials<RowTeam>(x + first, shape.inner, end);
-    const T last = static_cast<T>(shape.logarithm ? portable::log(sum) : sum);
+    const T last = static_cast<T>(shape.logarithm ? portable::log(sum) : 1.0 / sum);
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) {
       const T apart = x[first + i * shape.inner] - top;
       result[first + i * shape.inner] =
-          shape.logarithm ? apart - last : portable::exp(apart) / last;
+          shape.logarithm ? apart - last : portable::exp_below_one(apart) * last;
     }
   }
 };
@@ -47,13 +47,13 @@ struct Backward {
     const std::int64_t end = exists ? shape.extent : 0;
     double part = 0;
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) {
-      const double value = static_cast<double>(gradient[first + i * shape.inner]);
-      part += shape.logarithm ? value : static_cast<double>(y[first + i * shape.inner]) * value;
+      const T value = gradient[first + i * shape.inner];
+      part += static_cast<double>(shape.logarithm ? value : y[first + i * shape.inner] * value);
     }
     const T sum = static_cast<T>(RowTeam::all(part, Plus{}));
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) {
       const std::int64_t place = first + i * shape.inner;
-      result[place] = shape.logarithm ? gradient[place] - portable::exp(y[place]) * sum
+      result[place] = shape.logarithm ? gradient[place] - portable::exp_below_one(y[place]) * sum
                                       : (gradient[place] - sum) * y[place];
     }
   }

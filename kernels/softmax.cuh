@@ -31,7 +31,7 @@ __device__ __forceinline__ RowExponentials<T> row_exponentials(const T* x, std::
   top = RowTeam::all(top, Larger{});
   double part = 0;
   for (std::int64_t i = RowTeam::lane(); i < extent; i += kLanes)
-    part += static_cast<double>(portable::exp(x[i * stride] - top));
+    part += static_cast<double>(portable::exp_below_one(x[i * stride] - top));
   return {top, RowTeam::all(part, Plus{})};
 }
 

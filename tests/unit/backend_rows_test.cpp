@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "backend_support.hpp"
+#include "core/portable_math.hpp"
 
 using namespace backend_test;
 
@@ -125,6 +126,23 @@ TEMPLATE_TEST_CASE("softmax and its logarithm agree with their formulas in long 
     }
     CHECK(largest <= tolerance);
   }
+}
+
+TEST_CASE("the exponential of softmax is within 2 last places, and 0 where it would be subnormal") {
+  double largest = 0;
+  for (int i = 0; i <= 87'000; ++i) {
+    const auto x = static_cast<float>(-i * 1e-3);
+    const double expected = std::exp(static_cast<double>(x));
+    const double last_place = std::ldexp(1.0, std::ilogb(expected) - 23);
+    largest = std::fmax(largest, std::fabs(portable::exp_below_one(x) - expected) / last_place);
+  }
+  CHECK(largest <= 2);
+  CHECK(portable::exp_below_one(0.0F) == 1);
+  CHECK(portable::exp_below_one(-0.0) == 1);
+  CHECK(portable::exp_below_one(-87.5F) == 0);
+  CHECK(portable::exp_below_one(-1e30F) == 0);
+  CHECK(portable::exp_below_one(-INFINITY) == 0);
+  CHECK(std::isnan(portable::exp_below_one(NAN)));
 }
 
 TEMPLATE_TEST_CASE("a mean that is large against the deviation does not cancel", "", float,

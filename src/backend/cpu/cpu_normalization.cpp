@@ -26,8 +26,8 @@ void for_each_line(const SoftmaxShape& shape, const Row& along_row, const Column
   });
 }
 
-/// Sums over rows, of which each part of the rows adds up its own; the parts depend on the extents
-/// alone.
+/// The gradients of weight and bias. Each part of the rows has sums of its own; the parts depend on
+/// the extents alone.
 class ParameterSums {
  public:
   ParameterSums(const LayerNormShape& shape, bool wanted) : columns_(shape.columns) {
@@ -38,51 +38,57 @@ class ParameterSums {
     rows_per_part_ = std::max((shape.rows + most - 1) / most,
                               std::max<std::int64_t>(1, kSmallestTask / columns));
     parts_ = (shape.rows + rows_per_part_ - 1) / rows_per_part_;
-    if (wanted) sums_.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, parts_) * columns));
+    if (wanted)
+      sums_.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, parts_) * 2 * columns));
   }
 
+  bool wanted() const { return !sums_.empty(); }
   std::int64_t rows_per_part() const { return rows_per_part_; }
   std::int64_t parts() const { return parts_; }
-  /// Null if the sums are not wanted.
-  double* part(std::int64_t index) {
-    return sums_.empty() ? nullptr : sums_.data() + index * columns_;
-  }
-  template <class T>
-  void store(T* result) {
-    double* total = part(0);
-    for (std::int64_t index = 1; index < parts_; ++index)
-      for (std::int64_t column = 0; column < columns_; ++column)
-        total[column] += part(index)[column];
-    for (std::int64_t column = 0; column < columns_; ++column)
-      result[column] = static_cast<T>(total[column]);
+  double* weight(std::int64_t part) { return sums_.data() + part * 2 * columns_; }
+  double* bias(std::int64_t part) { return weight(part) + columns_; }
+  /// All parts to the first.
+  void add_parts() {
+    for (std::int64_t part = 1; part < parts_; ++part)
+      for (std::int64_t i = 0; i < 2 * columns_; ++i) weight(0)[i] += weight(part)[i];
   }
 
  private:
   std::int64_t columns_;
   std::int64_t rows_per_part_ = 1;
   std::int64_t parts_ = 0;
-  std::vector<double> sums_;
+  std::vector<double> sums_;  // (parts, 2, columns)
 };
 
 template <class T>
 void backward(const LayerNormShape& shape, const LayerNormGradients& arrays) {
+  constexpr std::int64_t kGroup = 8;  // of rows
   const NormalizationKernels<T>& kernels = *kernels_for<T>().normalization;
-  auto* dx = static_cast<T*>(arrays.dx);
-  ParameterSums dweight(shape, arrays.dweight != nullptr);
-  ParameterSums dbias(shape, arrays.dbias != nullptr);
-  for_each_task(dweight.parts(), [&](std::int64_t part) {
-    const std::int64_t end = std::min(shape.rows, (part + 1) * dweight.rows_per_part());
-    for (std::int64_t row = part * dweight.rows_per_part(); row < end; ++row) {
-      const std::int64_t offset = row * shape.columns;
-      const NormalizedRow<T> arguments{
-          static_cast<const T*>(arrays.x) + offset, static_cast<const T*>(arrays.gradient) + offset,
-          static_cast<const T*>(arrays.weight), arrays.statistics + 2 * row, shape.columns};
-      if (dx != nullptr) kernels.layer_norm_row_backward(arguments, dx + offset);
-      kernels.layer_norm_row_parameters(arguments, dweight.part(part), dbias.part(part));
+  const auto rows_from = [&](std::int64_t row) {
+    return NormalizedRows<T>{static_cast<const T*>(arrays.x) + row * shape.columns,
+                             static_cast<const T*>(arrays.gradient) + row * shape.columns,
+                             static_cast<const T*>(arrays.weight), arrays.statistics + 2 * row,
+                             shape.columns};
+  };
+  ParameterSums sums(shape, arrays.dweight != nullptr || arrays.dbias != nullptr);
+  for_each_task(sums.parts(), [&](std::int64_t part) {
+    const std::int64_t end = std::min(shape.rows, (part + 1) * sums.rows_per_part());
+    for (std::int64_t first = part * sums.rows_per_part(); first < end; first += kGroup) {
+      const std::int64_t behind = std::min(end, first + kGroup);
+      for (std::int64_t row = first; row < behind && arrays.dx != nullptr; ++row)
+        kernels.layer_norm_row_backward(rows_from(row),
+                                        static_cast<T*>(arrays.dx) + row * shape.columns);
+      if (sums.wanted())
+        kernels.layer_norm_parameters(rows_from(first), behind - first, sums.weight(part),
+                                      sums.bias(part));
     }
   });
-  if (arrays.dweight != nullptr) dweight.store(static_cast<T*>(arrays.dweight));
-  if (arrays.dbias != nullptr) dbias.store(static_cast<T*>(arrays.dbias));
+  if (!sums.wanted()) return;
+  sums.add_parts();
+  if (arrays.dweight != nullptr)
+    std::copy_n(sums.weight(0), shape.columns, static_cast<T*>(arrays.dweight));
+  if (arrays.dbias != nullptr)
+    std::copy_n(sums.bias(0), shape.columns, static_cast<T*>(arrays.dbias));
 }
 
 }  // namespace

@@ -51,14 +51,14 @@ struct LossKernels {
   double (*softmax_row)(const T* logits, std::int64_t classes, T* softmax, T* largest);
 };
 
-/// A row with the statistics of its elements and the gradient of its normalization.
+/// Rows with the statistics of their elements and the gradient of their normalization.
 template <class T>
-struct NormalizedRow {
+struct NormalizedRows {
   const T* x;
   const T* gradient;
   const T* weight;  // null: ones
   const double* statistics;
-  std::int64_t count;
+  std::int64_t columns;
 };
 
 /// Arrays are indexed by whether it is the logarithm of the softmax.
@@ -74,9 +74,11 @@ struct NormalizationKernels {
   /// Writes mean and 1 / sqrt(variance + epsilon); weight and bias may be null.
   void (*layer_norm_row)(const T* x, const T* weight, const T* bias, std::int64_t count,
                          double epsilon, T* result, double* statistics);
-  void (*layer_norm_row_backward)(const NormalizedRow<T>& row, T* result);
-  /// Adds to the sums over rows, each of which may be null.
-  void (*layer_norm_row_parameters)(const NormalizedRow<T>& row, double* weight, double* bias);
+  /// Of the first row.
+  void (*layer_norm_row_backward)(const NormalizedRows<T>& row, T* result);
+  /// Adds rows, at most 8, to the sums of each column.
+  void (*layer_norm_parameters)(const NormalizedRows<T>& rows, std::int64_t row_count,
+                                double* weight, double* bias);
 };
 
 /// Arrays are indexed by DType.

@@ -20,9 +20,8 @@ void logarithm_row(const T* x, std::int64_t count, T* result) {
 
 template <class T>
 void plain_row_backward(const T* y, const T* gradient, std::int64_t count, T* result) {
-  const T sum = static_cast<T>(sum_in_lanes(count, [y, gradient](std::int64_t i) {
-    return static_cast<double>(y[i]) * static_cast<double>(gradient[i]);
-  }));
+  const T sum = static_cast<T>(sum_in_lanes(
+      count, [y, gradient](std::int64_t i) { return static_cast<double>(y[i] * gradient[i]); }));
   LOCKSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) result[i] = (gradient[i] - sum) * y[i];
 }
@@ -32,7 +31,8 @@ void logarithm_row_backward(const T* y, const T* gradient, std::int64_t count, T
   const T sum = static_cast<T>(
       sum_in_lanes(count, [gradient](std::int64_t i) { return static_cast<double>(gradient[i]); }));
   LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) result[i] = gradient[i] - portable::exp(y[i]) * sum;
+  for (std::int64_t i = 0; i < count; ++i)
+    result[i] = gradient[i] - portable::exp_below_one(y[i]) * sum;
 }
 
 template <bool kLogarithm, class T>
@@ -45,17 +45,17 @@ void columns(const T* x, std::int64_t extent, std::int64_t inner, std::int64_t w
       tops[column] = x[i + column] > tops[column] ? x[i + column] : tops[column];
   for (std::int64_t i = 0; i < extent * inner; i += inner)
     for (std::int64_t column = 0; column < width; ++column) {
-      const T value = portable::exp(x[i + column] - tops[column]);
+      const T value = portable::exp_below_one(x[i + column] - tops[column]);
       result[i + column] = value;
       sums[column] += static_cast<double>(value);
     }
-  T last[kLanes];  // the divisor, or its logarithm
+  T last[kLanes];  // the logarithm of the sum, or a factor
   for (std::int64_t column = 0; column < width; ++column)
-    last[column] = static_cast<T>(kLogarithm ? portable::log(sums[column]) : sums[column]);
+    last[column] = static_cast<T>(kLogarithm ? portable::log(sums[column]) : 1.0 / sums[column]);
   for (std::int64_t i = 0; i < extent * inner; i += inner)
     for (std::int64_t column = 0; column < width; ++column) {
       T& value = result[i + column];
-      value = kLogarithm ? (x[i + column] - tops[column]) - last[column] : value / last[column];
+      value = kLogarithm ? (x[i + column] - tops[column]) - last[column] : value * last[column];
     }
 }
 
@@ -65,23 +65,32 @@ void columns_backward(const T* y, const T* gradient, std::int64_t extent, std::i
   double sums[kLanes] = {};
   for (std::int64_t i = 0; i < extent * inner; i += inner)
     for (std::int64_t column = 0; column < width; ++column) {
-      const double value = static_cast<double>(gradient[i + column]);
-      sums[column] += kLogarithm ? value : static_cast<double>(y[i + column]) * value;
+      const T value = gradient[i + column];
+      sums[column] += static_cast<double>(kLogarithm ? value : y[i + column] * value);
     }
   for (std::int64_t i = 0; i < extent * inner; i += inner)
     for (std::int64_t column = 0; column < width; ++column) {
       const T sum = static_cast<T>(sums[column]);
       const T value = gradient[i + column];
-      result[i + column] =
-          kLogarithm ? value - portable::exp(y[i + column]) * sum : (value - sum) * y[i + column];
+      result[i + column] = kLogarithm ? value - portable::exp_below_one(y[i + column]) * sum
+                                      : (value - sum) * y[i + column];
     }
 }
 
-/// (x - mean) / deviation. The difference in float64: a large mean cancels there.
+/// (x - mean) / deviation. The mean is in two parts: a large one would cancel if it were rounded.
 template <class T>
-[[gnu::always_inline]] inline T normalized(T x, double mean, T factor) {
-  return static_cast<T>(static_cast<double>(x) - mean) * factor;
-}
+struct Normalized {
+  T mean;
+  T rest;
+  T factor;
+
+  [[gnu::always_inline]] static Normalized by(const double* statistics) {
+    const T mean = static_cast<T>(statistics[0]);
+    return {mean, static_cast<T>(statistics[0] - static_cast<double>(mean)),
+            static_cast<T>(statistics[1])};
+  }
+  [[gnu::always_inline]] T operator()(T x) const { return ((x - mean) - rest) * factor; }
+};
 
 template <class T>
 void layer_norm_row(const T* x, const T* weight, const T* bias, std::int64_t count, double epsilon,
@@ -97,9 +106,9 @@ void layer_norm_row(const T* x, const T* weight, const T* bias, std::int64_t cou
                           over;
   statistics[0] = mean;
   statistics[1] = 1.0 / __builtin_sqrt(variance + epsilon);
-  const T factor = static_cast<T>(statistics[1]);
+  const auto normalized = Normalized<T>::by(statistics);
   LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) result[i] = normalized(x[i], mean, factor);
+  for (std::int64_t i = 0; i < count; ++i) result[i] = normalized(x[i]);
   if (weight != nullptr) {
     LOCKSTEP_INDEPENDENT
     for (std::int64_t i = 0; i < count; ++i) result[i] = result[i] * weight[i];
@@ -113,60 +122,73 @@ void layer_norm_row(const T* x, const T* weight, const T* bias, std::int64_t cou
 /// With h the normalized element and u = gradient * weight: (u - mean of u - h * mean of u h) /
 /// deviation.
 template <bool kWeighted, class T>
-void input_gradient(const NormalizedRow<T>& row, T* result) {
+void input_gradient(const NormalizedRows<T>& row, T* result) {
   const T* x = row.x;
   const T* gradient = row.gradient;
   const T* weight = row.weight;
-  const std::int64_t count = row.count;
-  const double mean = row.statistics[0];
-  const T factor = static_cast<T>(row.statistics[1]);
+  const double over = static_cast<double>(row.columns);
+  const auto normalized = Normalized<T>::by(row.statistics);
   const auto scaled = [=](std::int64_t i) {
     return kWeighted ? gradient[i] * weight[i] : gradient[i];
   };
-  Lanes sums;
-  Lanes products;
-  const auto add = [&](std::int64_t i, std::int64_t lane) __attribute__((always_inline)) {
-    const double u = static_cast<double>(scaled(i));
-    sums.sums[lane] += u;
-    products.sums[lane] += u * static_cast<double>(normalized(x[i], mean, factor));
-  };
-  std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) add(i + lane, lane);
-  for (std::int64_t lane = 0; i < count; ++i, ++lane) add(i, lane);
-  const T mean_u = static_cast<T>(sums.total() / static_cast<double>(count));
-  const T mean_uh = static_cast<T>(products.total() / static_cast<double>(count));
+  const T mean_u = static_cast<T>(
+      sum_in_lanes(row.columns, [=](std::int64_t i) { return static_cast<double>(scaled(i)); }) /
+      over);
+  const T mean_uh =
+      static_cast<T>(sum_in_lanes(row.columns,
+                                  [=](std::int64_t i) {
+                                    return static_cast<double>(scaled(i) * normalized(x[i]));
+                                  }) /
+                     over);
   LOCKSTEP_INDEPENDENT
-  for (i = 0; i < count; ++i) {
-    const T h = normalized(x[i], mean, factor);
-    result[i] = ((scaled(i) - mean_u) - h * mean_uh) * factor;
-  }
+  for (std::int64_t i = 0; i < row.columns; ++i)
+    result[i] = ((scaled(i) - mean_u) - normalized(x[i]) * mean_uh) * normalized.factor;
 }
 
 template <class T>
-void layer_norm_row_backward(const NormalizedRow<T>& row, T* result) {
+void layer_norm_row_backward(const NormalizedRows<T>& row, T* result) {
   if (row.weight != nullptr)
     input_gradient<true>(row, result);
   else
     input_gradient<false>(row, result);
 }
 
+constexpr std::int64_t kMostRows = 8;
+
+/// Several rows at a time, so that the sums are read and written less often.
 template <class T>
-void layer_norm_row_parameters(const NormalizedRow<T>& row, double* weight, double* bias) {
-  const T* x = row.x;
-  const T* gradient = row.gradient;
-  const double mean = row.statistics[0];
-  const T factor = static_cast<T>(row.statistics[1]);
-  if (weight != nullptr) {
-    LOCKSTEP_INDEPENDENT
-    for (std::int64_t i = 0; i < row.count; ++i)
-      weight[i] +=
-          static_cast<double>(gradient[i]) * static_cast<double>(normalized(x[i], mean, factor));
+void layer_norm_parameters(const NormalizedRows<T>& rows, std::int64_t row_count, double* weight,
+                           double* bias) {
+  const std::int64_t columns = rows.columns;
+  Normalized<T> normalized[kMostRows];
+  for (std::int64_t row = 0; row < row_count; ++row)
+    normalized[row] = Normalized<T>::by(rows.statistics + 2 * row);
+  std::int64_t i = 0;
+  for (; i + kLanes <= columns; i += kLanes) {
+    LaneVector<double> weights(weight + i);
+    LaneVector<double> biases(bias + i);
+    for (std::int64_t row = 0; row < row_count; ++row) {
+      const T* x = rows.x + row * columns + i;
+      const T* gradient = rows.gradient + row * columns + i;
+      double terms[kLanes];
+      LOCKSTEP_LANES
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        terms[lane] = static_cast<double>(gradient[lane] * normalized[row](x[lane]));
+      weights.add(terms);
+      LOCKSTEP_LANES
+      for (std::int64_t lane = 0; lane < kLanes; ++lane)
+        terms[lane] = static_cast<double>(gradient[lane]);
+      biases.add(terms);
+    }
+    weights.store(weight + i);
+    biases.store(bias + i);
   }
-  if (bias != nullptr) {
-    LOCKSTEP_INDEPENDENT
-    for (std::int64_t i = 0; i < row.count; ++i) bias[i] += static_cast<double>(gradient[i]);
-  }
+  for (; i < columns; ++i)
+    for (std::int64_t row = 0; row < row_count; ++row) {
+      const T gradient = rows.gradient[row * columns + i];
+      weight[i] += static_cast<double>(gradient * normalized[row](rows.x[row * columns + i]));
+      bias[i] += static_cast<double>(gradient);
+    }
 }
 
 template <class T>
@@ -176,7 +198,7 @@ constexpr NormalizationKernels<T> kTable = {{plain_row<T>, logarithm_row<T>},
                                             {columns_backward<false, T>, columns_backward<true, T>},
                                             layer_norm_row<T>,
                                             layer_norm_row_backward<T>,
-                                            layer_norm_row_parameters<T>};
+                                            layer_norm_parameters<T>};
 
 }  // namespace
 

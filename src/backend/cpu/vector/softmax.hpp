@@ -7,30 +7,34 @@
 namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT {
 namespace {
 
+/// A NaN is never larger.
 template <class T>
 T largest_of(const T* x, std::int64_t count) {
-  T lanes[kLanes];
-  for (T& lane : lanes) lane = static_cast<T>(-__builtin_inf());
+  LaneVector<T> lanes(static_cast<T>(-__builtin_inf()));
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (std::int64_t lane = 0; lane < kLanes; ++lane)
-      lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
+  for (; i + kLanes <= count; i += kLanes) lanes.take_larger(x + i);
+  T tree[kLanes];
+  lanes.store(tree);
   for (std::int64_t lane = 0; i < count; ++i, ++lane)
-    lanes[lane] = x[i] > lanes[lane] ? x[i] : lanes[lane];
-  T largest = lanes[0];
-  for (const T lane : lanes) largest = lane > largest ? lane : largest;
-  return largest;
+    tree[lane] = x[i] > tree[lane] ? x[i] : tree[lane];
+  for (std::int64_t half = kLanes / 2; half > 0; half /= 2)
+    for (std::int64_t lane = 0; lane < half; ++lane)
+      tree[lane] = tree[lane + half] > tree[lane] ? tree[lane + half] : tree[lane];
+  return tree[0];
 }
 
 template <class T>
 [[gnu::always_inline]] inline void exponentials(const T* x, T largest, T* result, Lanes& lanes) {
   T values[kLanes];
+  double terms[kLanes];
+  LOCKSTEP_LANES
   for (std::int64_t lane = 0; lane < kLanes; ++lane)
-    values[lane] = portable::exp(x[lane] - largest);
-  for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-    result[lane] = values[lane];
-    lanes.sums[lane] += static_cast<double>(values[lane]);
-  }
+    values[lane] = portable::exp_below_one(x[lane] - largest);
+  LOCKSTEP_LANES
+  for (std::int64_t lane = 0; lane < kLanes; ++lane)
+    terms[lane] = static_cast<double>(values[lane]);
+  __builtin_memcpy(result, values, sizeof values);
+  lanes.sums.add(terms);
 }
 
 /// Writes exp(x - largest) and the largest element; returns the sum of what it wrote.
@@ -56,9 +60,9 @@ double exponentials_of_row(const T* x, std::int64_t count, T* result, T* largest
 template <class T>
 double softmax_row(const T* logits, std::int64_t classes, T* softmax, T* largest) {
   const double sum = exponentials_of_row(logits, classes, softmax, largest);
-  const T divisor = static_cast<T>(sum);
+  const T factor = static_cast<T>(1.0 / sum);
   LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < classes; ++i) softmax[i] = softmax[i] / divisor;
+  for (std::int64_t i = 0; i < classes; ++i) softmax[i] = softmax[i] * factor;
   return sum;
 }
 
