@@ -174,3 +174,37 @@ TEMPLATE_TEST_CASE("a loss of smoothed labels agrees on CUDA", "", float, double
           {{rows, classes}}, kSum<TestType>);
     }
 }
+
+TEST_CASE("operations on rows in a captured step have the bits of the step as it is") {
+  if (no_device()) return;
+  const auto parameter = [](const ls::Shape& shape, std::uint64_t seed) {
+    return ls::Parameter(random_tensor(shape, ls::DType::float32, seed).to(kCuda));
+  };
+  const auto trained = [&](bool captured) {
+    ls::nn::Embedding table{parameter({11, 8}, 1), 0};
+    const ls::Parameter weight = parameter({8}, 2);
+    const ls::Parameter bias = parameter({8}, 3);
+    ls::ParameterList list;
+    list.push_back({"table", table.weight().share()});
+    list.push_back({"weight", weight.share()});
+    list.push_back({"bias", bias.share()});
+    ls::optim::Sgd sgd(list, {.learning_rate = 0.1});
+    ls::CapturedStep step{[&](const ls::Tensor& indices) {
+                            const ls::Tensor rows =
+                                ls::layer_norm(table(indices), {8}, weight, bias);
+                            const ls::Tensor mixed = rows * ls::softmax(rows, 0);
+                            ls::Tensor loss = ls::cross_entropy(ls::linear(mixed, table.weight()),
+                                                                indices, {.label_smoothing = 0.1});
+                            sgd.zero_grad();
+                            loss.backward();
+                            sgd.step();
+                            return loss;
+                          },
+                          {.enabled = captured}};
+    for (int number = 0; number < 6; ++number)
+      static_cast<void>(step(some_indices(20, 5 + number).to(kCuda)).item());
+    CHECK(step.replay_count() == (captured ? 4 : 0));
+    return table.weight().value().to_vector();
+  };
+  CHECK(same(trained(false), trained(true)));
+}

@@ -89,7 +89,7 @@ TEST_CASE("an embedding names the index that is out of range") {
 
 TEST_CASE("an embedding refuses other dtypes, shapes and padding rows") {
   const ls::Tensor weight = ls::zeros({4, 2});
-  CHECK_THROWS_AS(ls::embedding(ls::zeros({3}), weight), ls::InvalidUsage);
+  CHECK_THROWS_WITH(ls::embedding(ls::zeros({3}), weight), Contains("int64 or int32"));
   CHECK_THROWS_AS(ls::embedding(ls::zeros({3}, ls::DType::uint8), weight), ls::InvalidUsage);
   CHECK_THROWS_AS(ls::embedding(kIndices, ls::zeros({4})), ls::ShapeError);
   CHECK_THROWS_AS(ls::embedding(kIndices, ls::zeros({4, 2}, ls::DType::int64)), ls::InvalidUsage);

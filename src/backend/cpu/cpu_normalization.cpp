@@ -62,7 +62,6 @@ class ParameterSums {
 
 template <class T>
 void backward(const LayerNormShape& shape, const LayerNormGradients& arrays) {
-  constexpr std::int64_t kGroup = 8;  // of rows
   const NormalizationKernels<T>& kernels = *kernels_for<T>().normalization;
   const auto rows_from = [&](std::int64_t row) {
     return NormalizedRows<T>{static_cast<const T*>(arrays.x) + row * shape.columns,
@@ -73,8 +72,9 @@ void backward(const LayerNormShape& shape, const LayerNormGradients& arrays) {
   ParameterSums sums(shape, arrays.dweight != nullptr || arrays.dbias != nullptr);
   for_each_task(sums.parts(), [&](std::int64_t part) {
     const std::int64_t end = std::min(shape.rows, (part + 1) * sums.rows_per_part());
-    for (std::int64_t first = part * sums.rows_per_part(); first < end; first += kGroup) {
-      const std::int64_t behind = std::min(end, first + kGroup);
+    for (std::int64_t first = part * sums.rows_per_part(); first < end;
+         first += kMostNormalizedRows) {
+      const std::int64_t behind = std::min(end, first + kMostNormalizedRows);
       for (std::int64_t row = first; row < behind && arrays.dx != nullptr; ++row)
         kernels.layer_norm_row_backward(rows_from(row),
                                         static_cast<T*>(arrays.dx) + row * shape.columns);

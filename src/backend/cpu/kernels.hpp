@@ -51,6 +51,9 @@ struct LossKernels {
   double (*softmax_row)(const T* logits, std::int64_t classes, T* softmax, T* largest);
 };
 
+/// Rows that layer_norm_parameters takes at once.
+inline constexpr std::int64_t kMostNormalizedRows = 8;
+
 /// Rows with the statistics of their elements and the gradient of their normalization.
 template <class T>
 struct NormalizedRows {
@@ -76,7 +79,7 @@ struct NormalizationKernels {
                          double epsilon, T* result, double* statistics);
   /// Of the first row.
   void (*layer_norm_row_backward)(const NormalizedRows<T>& row, T* result);
-  /// Adds rows, at most 8, to the sums of each column.
+  /// Adds rows, at most kMostNormalizedRows, to the sums of each column.
   void (*layer_norm_parameters)(const NormalizedRows<T>& rows, std::int64_t row_count,
                                 double* weight, double* bias);
 };

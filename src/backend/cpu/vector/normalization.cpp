@@ -153,14 +153,12 @@ void layer_norm_row_backward(const NormalizedRows<T>& row, T* result) {
     input_gradient<false>(row, result);
 }
 
-constexpr std::int64_t kMostRows = 8;
-
 /// Several rows at a time, so that the sums are read and written less often.
 template <class T>
 void layer_norm_parameters(const NormalizedRows<T>& rows, std::int64_t row_count, double* weight,
                            double* bias) {
   const std::int64_t columns = rows.columns;
-  Normalized<T> normalized[kMostRows];
+  Normalized<T> normalized[kMostNormalizedRows];
   for (std::int64_t row = 0; row < row_count; ++row)
     normalized[row] = Normalized<T>::by(rows.statistics + 2 * row);
   std::int64_t i = 0;
