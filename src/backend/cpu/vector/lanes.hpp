@@ -74,23 +74,48 @@ struct Lanes {
   }
 };
 
+/// term(i) for all lanes, or those below count.
+template <class Term>
+[[gnu::always_inline]] inline void add_terms(std::int64_t i, std::int64_t count, Term term,
+                                             Lanes& lanes) {
+  double terms[kLanes];
+  if (i + kLanes <= count) {
+    LOCKSTEP_LANES
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) terms[lane] = term(i + lane);
+  } else {
+    for (double& value : terms) value = 0;
+    for (std::int64_t lane = 0; i + lane < count; ++lane) terms[lane] = term(i + lane);
+  }
+  lanes.sums.add(terms);
+}
+
 /// Adds term(i) for i in [0, count).
 template <class Term>
 [[gnu::always_inline]] inline double sum_in_lanes(std::int64_t count, Term term) {
   Lanes lanes;
   std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) add_terms(i, count, term, lanes);
+  if (i < count) add_terms(i, count, term, lanes);
+  return lanes.total();
+}
+
+/// Two sums in one pass.
+template <class First, class Second>
+[[gnu::always_inline]] inline void sums_in_lanes(std::int64_t count, First first, Second second,
+                                                 double (&totals)[2]) {
+  Lanes firsts;
+  Lanes seconds;
+  std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    double terms[kLanes];
-    LOCKSTEP_LANES
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) terms[lane] = term(i + lane);
-    lanes.sums.add(terms);
+    add_terms(i, count, first, firsts);
+    add_terms(i, count, second, seconds);
   }
   if (i < count) {
-    double terms[kLanes] = {};
-    for (std::int64_t lane = 0; i < count; ++i, ++lane) terms[lane] = term(i);
-    lanes.sums.add(terms);
+    add_terms(i, count, first, firsts);
+    add_terms(i, count, second, seconds);
   }
-  return lanes.total();
+  totals[0] = firsts.total();
+  totals[1] = seconds.total();
 }
 
 }  // namespace

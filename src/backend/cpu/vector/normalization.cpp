@@ -107,6 +107,11 @@ void layer_norm_row(const T* x, const T* weight, const T* bias, std::int64_t cou
   statistics[0] = mean;
   statistics[1] = 1.0 / __builtin_sqrt(variance + epsilon);
   const auto normalized = Normalized<T>::by(statistics);
+  if (weight != nullptr && bias != nullptr) {  // the usual case in one pass
+    LOCKSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < count; ++i) result[i] = normalized(x[i]) * weight[i] + bias[i];
+    return;
+  }
   LOCKSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) result[i] = normalized(x[i]);
   if (weight != nullptr) {
@@ -131,15 +136,12 @@ void input_gradient(const NormalizedRows<T>& row, T* result) {
   const auto scaled = [=](std::int64_t i) {
     return kWeighted ? gradient[i] * weight[i] : gradient[i];
   };
-  const T mean_u = static_cast<T>(
-      sum_in_lanes(row.columns, [=](std::int64_t i) { return static_cast<double>(scaled(i)); }) /
-      over);
-  const T mean_uh =
-      static_cast<T>(sum_in_lanes(row.columns,
-                                  [=](std::int64_t i) {
-                                    return static_cast<double>(scaled(i) * normalized(x[i]));
-                                  }) /
-                     over);
+  double sums[2];
+  sums_in_lanes(
+      row.columns, [=](std::int64_t i) { return static_cast<double>(scaled(i)); },
+      [=](std::int64_t i) { return static_cast<double>(scaled(i) * normalized(x[i])); }, sums);
+  const T mean_u = static_cast<T>(sums[0] / over);
+  const T mean_uh = static_cast<T>(sums[1] / over);
   LOCKSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < row.columns; ++i)
     result[i] = ((scaled(i) - mean_u) - normalized(x[i]) * mean_uh) * normalized.factor;
