@@ -1,17 +1,9 @@
 #include "kernels/cross_entropy.hpp"
 
-#include "core/portable_math.hpp"
-#include "kernels/row_sums.cuh"
+#include "kernels/softmax.cuh"
 
 namespace lockstep::kernels {
 namespace {
-
-struct Larger {
-  template <class T>
-  __device__ __forceinline__ T operator()(T a, T b) const {
-    return b > a ? b : a;
-  }
-};
 
 /// Softmax and loss of one row. The exponentials are computed twice, which costs less than to write
 /// and read them.
@@ -33,50 +25,48 @@ struct Forward {
     T* y = softmax + row * shape.classes;
     const std::int64_t end = ignored ? 0 : shape.classes;
 
-    T top = static_cast<T>(-__builtin_inf());  // a NaN is never larger
-    for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) top = Larger{}(top, x[i]);
-    top = RowTeam::all(top, Larger{});
-    double part = 0;
+    const RowExponentials<T> exponentials = row_exponentials<RowTeam>(x, 1, end);
+    const T top = exponentials.top;
+    const T factor = static_cast<T>(1.0 / exponentials.sum);
+    double all = 0;
+    if (shape.label_smoothing > 0) {
+      for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes) all += static_cast<double>(x[i]);
+      all = RowTeam::all(all, Plus{});
+    }
     for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes)
-      part += static_cast<double>(portable::exp(x[i] - top));
-    const double sum = RowTeam::all(part, Plus{});
-    const T divisor = static_cast<T>(sum);
-    for (std::int64_t i = RowTeam::lane(); i < end; i += kLanes)
-      y[i] = portable::exp(x[i] - top) / divisor;
+      y[i] = portable::exp_below_one(x[i] - top) * factor;
 
     if (!exists) return;
     if (ignored)
       for (std::int64_t i = RowTeam::lane(); i < shape.classes; i += kLanes) y[i] = T{0};
-    if (RowTeam::lane() == 0) losses[row] = ignored ? 0.0 : loss_of(x, label, top, sum);
+    if (RowTeam::lane() == 0) losses[row] = ignored ? 0.0 : loss_of(x, label, exponentials, all);
   }
 
-  __device__ __forceinline__ double loss_of(const T* x, std::int64_t label, T top,
-                                            double sum) const {
-    if (label >= 0 && label < shape.classes)
-      return portable::log(sum) - (static_cast<double>(x[label]) - static_cast<double>(top));
+  /// `all`: the sum of the logits, if labels are smoothed.
+  __device__ __forceinline__ double loss_of(const T* x, std::int64_t label,
+                                            const RowExponentials<T>& exponentials,
+                                            double all) const {
+    if (label >= 0 && label < shape.classes) {
+      const double top = static_cast<double>(exponentials.top);
+      const double hot = static_cast<double>(x[label]) - top;
+      if (!(shape.label_smoothing > 0)) return portable::log(exponentials.sum) - hot;
+      const double mean = all / static_cast<double>(shape.classes) - top;
+      return portable::log(exponentials.sum) -
+             ((1.0 - shape.label_smoothing) * hot + shape.label_smoothing * mean);
+    }
     // Rows race to write, but they all write the same.
     if (status != nullptr) *status = *status | kLabelOutOfRange;
     return __builtin_nan("");
   }
 };
 
-struct LossAndCount {
-  double loss;
-  double count;
-};
-__device__ __forceinline__ LossAndCount operator+(const LossAndCount& a, const LossAndCount& b) {
-  return {a.loss + b.loss, a.count + b.count};
-}
-__device__ __forceinline__ LossAndCount shuffled(const LossAndCount& x, int offset) {
-  return {kernels::shuffled(x.loss, offset), kernels::shuffled(x.count, offset)};
-}
-
+/// The loss of a row, and 1 where it counts.
 struct RowLoss {
-  using Value = LossAndCount;
+  using Value = TwoSums;
   const double* losses;
   const std::int64_t* labels;
   std::int64_t ignore_index;
-  __device__ __forceinline__ LossAndCount operator()(std::int64_t, std::int64_t i) const {
+  __device__ __forceinline__ TwoSums operator()(std::int64_t, std::int64_t i) const {
     return {losses[i], labels[i] == ignore_index ? 0.0 : 1.0};
   }
 };
@@ -86,10 +76,10 @@ struct StoreLoss {
   bool mean;
   T* loss;
   T* divisor;
-  __device__ __forceinline__ void operator()(std::int64_t, const LossAndCount& total) const {
-    const double over = mean ? total.count : 1.0;
+  __device__ __forceinline__ void operator()(std::int64_t, const TwoSums& total) const {
+    const double over = mean ? total.second : 1.0;
     *divisor = static_cast<T>(over);
-    *loss = static_cast<T>(over == 0 ? __builtin_nan("") : total.loss / over);
+    *loss = static_cast<T>(over == 0 ? __builtin_nan("") : total.first / over);
   }
 };
 
@@ -109,10 +99,13 @@ struct Backward {
     const std::int64_t label = labels[row];
     const bool ignored = label == shape.ignore_index;
     const T scale = *gradient / *divisor;
+    const double even = shape.label_smoothing / static_cast<double>(shape.classes);
+    const T rest = static_cast<T>(even);
+    const T hot = static_cast<T>((1.0 - shape.label_smoothing) + even);
     const T* y = softmax + row * shape.classes;
     T* target = result + row * shape.classes;
     for (std::int64_t i = RowTeam::lane(); i < shape.classes; i += kLanes)
-      target[i] = ignored ? T{0} : (i == label ? y[i] - T{1} : y[i]) * scale;
+      target[i] = ignored ? T{0} : (y[i] - (i == label ? hot : rest)) * scale;
   }
 };
 
@@ -136,7 +129,7 @@ cudaError_t cross_entropy(Type type, const CrossEntropyShape& shape, const void*
 
 std::int64_t cross_entropy_workspace_bytes(const CrossEntropyShape& shape) {
   return shape.rows * static_cast<std::int64_t>(sizeof(double)) +
-         row_sums_workspace_bytes<LossAndCount>(1, shape.rows);
+         row_sums_workspace_bytes<TwoSums>(1, shape.rows);
 }
 
 cudaError_t cross_entropy_backward(Type type, const CrossEntropyShape& shape, const void* softmax,

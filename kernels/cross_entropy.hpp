@@ -9,7 +9,8 @@ struct CrossEntropyShape {
   std::int64_t rows = 0;
   std::int64_t classes = 0;
   std::int64_t ignore_index = -100;
-  bool mean = true;  // divide by the number of rows that are not ignored
+  bool mean = true;            // divide by the number of rows that are not ignored
+  double label_smoothing = 0;  // this part of a label is spread evenly over all classes
 };
 
 /// Set in *status where a label is out of range.
@@ -25,8 +26,8 @@ cudaError_t cross_entropy(Type type, const CrossEntropyShape& shape, const void*
                           std::int32_t* status, void* workspace, cudaStream_t stream);
 std::int64_t cross_entropy_workspace_bytes(const CrossEntropyShape& shape);
 
-/// result = (softmax - one_hot(label)) * *gradient / *divisor; rows that are ignored get exactly
-/// 0, also when the divisor is 0. A label out of range has a one_hot of zeros.
+/// result = (softmax - smoothed one_hot(label)) * *gradient / *divisor; rows that are ignored get
+/// exactly 0, also when the divisor is 0. A label out of range has a one_hot of zeros.
 cudaError_t cross_entropy_backward(Type type, const CrossEntropyShape& shape, const void* softmax,
                                    const std::int64_t* labels, const void* gradient,
                                    const void* divisor, void* result, cudaStream_t stream);

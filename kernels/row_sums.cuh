@@ -15,6 +15,18 @@ struct Plus {
   }
 };
 
+/// A value of two sums.
+struct TwoSums {
+  double first;
+  double second;
+};
+__device__ __forceinline__ TwoSums operator+(const TwoSums& a, const TwoSums& b) {
+  return {a.first + b.first, a.second + b.second};
+}
+__device__ __forceinline__ TwoSums shuffled(const TwoSums& x, int offset) {
+  return {kernels::shuffled(x.first, offset), kernels::shuffled(x.second, offset)};
+}
+
 /// How rows are cut: chunk and number of chunks per row.
 struct RowCut {
   std::int64_t chunk;
@@ -94,6 +106,18 @@ struct RowSums {
                               : Value{};
     const Value total = RowTeam::all(part, Plus{});
     if (exists && RowTeam::lane() == 0) finish(task, total);
+  }
+};
+
+/// result[i] = factor * total (+ result[i] if accumulate), rounded once.
+template <class T>
+struct StoreSum {
+  double factor;
+  bool accumulate;
+  T* result;
+  __device__ __forceinline__ void operator()(std::int64_t i, double total) const {
+    const T value = static_cast<T>(total * factor);
+    result[i] = accumulate ? result[i] + value : value;
   }
 };
 

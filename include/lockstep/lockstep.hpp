@@ -17,6 +17,7 @@
 #include <lockstep/core/operations.hpp>
 #include <lockstep/core/parameter.hpp>
 #include <lockstep/core/random.hpp>
+#include <lockstep/core/rows.hpp>
 #include <lockstep/core/shape.hpp>
 #include <lockstep/core/tensor.hpp>
 #include <lockstep/core/trace.hpp>
@@ -27,6 +28,8 @@
 #include <lockstep/data/sampler.hpp>
 #include <lockstep/nn/activation.hpp>
 #include <lockstep/nn/dropout.hpp>
+#include <lockstep/nn/embedding.hpp>
+#include <lockstep/nn/layer_norm.hpp>
 #include <lockstep/nn/linear.hpp>
 #include <lockstep/nn/mlp.hpp>
 #include <lockstep/nn/residual.hpp>

@@ -6,9 +6,11 @@
 
 #include <lockstep/core/device.hpp>
 #include "backend/elementwise.hpp"
+#include "backend/embedding.hpp"
 #include "backend/gemm.hpp"
 #include "backend/loss.hpp"
 #include "backend/memory.hpp"
+#include "backend/normalization.hpp"
 #include "backend/optimizer.hpp"
 #include "backend/random.hpp"
 #include "backend/reduction.hpp"
@@ -25,6 +27,8 @@ struct Backend {
   Optimizer& optimizer;
   Random& random;
   Scalars& scalars;
+  Normalization& normalization;
+  Embedding& embedding;
   bool host_reads = true;  // results lie in host memory when a call returns
 };
 

@@ -17,6 +17,8 @@ const char* text_of(Problem problem) {
     case Problem::other_step:
       return "the ranks are at different steps: one of them left out an exchange of gradients; all "
              "ranks must take the same number of steps";
+    case Problem::index_out_of_range:
+      return "embedding: an index was out of range; indices are row numbers of the weight from 0";
   }
   return "unknown problem";
 }

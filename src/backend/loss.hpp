@@ -12,7 +12,8 @@ struct CrossEntropyShape {
   std::int64_t rows = 0;
   std::int64_t classes = 0;
   std::int64_t ignore_index = -100;
-  bool mean = true;  // divide by the number of rows that are not ignored
+  bool mean = true;            // divide by the number of rows that are not ignored
+  double label_smoothing = 0;  // this part of a label is spread evenly over all classes
 };
 
 class Loss {
@@ -24,8 +25,8 @@ class Loss {
   virtual void cross_entropy(DType dtype, const CrossEntropyShape& shape, const void* logits,
                              const std::int64_t* labels, void* loss, void* softmax, void* divisor,
                              Queue queue) = 0;
-  /// result = (softmax - one_hot(label)) * *gradient / *divisor; rows that are ignored get exactly
-  /// 0, also when the divisor is 0.
+  /// result = (softmax - smoothed one_hot(label)) * *gradient / *divisor; rows that are ignored get
+  /// exactly 0, also when the divisor is 0.
   virtual void cross_entropy_backward(DType dtype, const CrossEntropyShape& shape,
                                       const void* softmax, const std::int64_t* labels,
                                       const void* gradient, const void* divisor, void* result,

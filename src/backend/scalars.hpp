@@ -20,7 +20,8 @@ struct ClipInput {
 enum class Problem : std::int32_t {
   label_out_of_range = 1,
   frozen_differently = 2,
-  other_step = 4
+  other_step = 4,
+  index_out_of_range = 8
 };
 
 /// All pointers are device memory, one element each.

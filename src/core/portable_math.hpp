@@ -27,6 +27,17 @@ LOCKSTEP_MATH double power_of_two(double rounded) noexcept {
   return __builtin_bit_cast(double, (__builtin_bit_cast(std::uint64_t, rounded) + 1023U) << 52);
 }
 
+/// exp(r) for |r| <= log(2) / 2.
+LOCKSTEP_MATH float exp_of_remainder(float r) noexcept {
+  float p = 1.9875691500e-4F;
+  p = p * r + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  return (p * (r * r) + r) + 1.0F;
+}
+
 /// Within 2 units in the last place; 0 below -103.98, infinity above 88.73; denormal results are
 /// rounded once.
 LOCKSTEP_MATH float exp(float x) noexcept {
@@ -34,17 +45,20 @@ LOCKSTEP_MATH float exp(float x) noexcept {
   x = x < -104.0F ? -104.0F : x;
   const float n = (x * 0x1.715476p+0f + kRound32) - kRound32;
   const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
-  float p = 1.9875691500e-4F;
-  p = p * r + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = (p * (r * r) + r) + 1.0F;
+  const float p = exp_of_remainder(r);
   // In two steps, since 2^n alone may lie outside the normal range.
   const float half = n * 0.5F + kRound32;
   const float rest = (n - (half - kRound32)) + kRound32;
   return p * power_of_two(half) * power_of_two(rest);
+}
+
+/// exp(x) for x <= 0, with fewer operations: a result that would be subnormal (below -87.3) is 0.
+LOCKSTEP_MATH float exp_below_one(float x) noexcept {
+  const float shifted = x * 0x1.715476p+0f + kRound32;
+  const float n = shifted - kRound32;
+  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
+  const float value = exp_of_remainder(r) * power_of_two(shifted);
+  return x < -87.3F ? 0.0F : value;  // a NaN stays one
 }
 
 /// Within 2 units in the last place; 0 below -745.2, infinity above 709.8.
@@ -67,6 +81,9 @@ LOCKSTEP_MATH double exp(double x) noexcept {
   const double rest = (n - (half - kRound64)) + kRound64;
   return p * power_of_two(half) * power_of_two(rest);
 }
+
+/// exp(x) for x <= 0.
+LOCKSTEP_MATH double exp_below_one(double x) noexcept { return exp(x); }
 
 /// Natural logarithm within 2 units in the last place; log(0) = -infinity, NaN below 0.
 LOCKSTEP_MATH double log(double x) noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <lockstep/core/axes.hpp>
+#include <lockstep/core/rows.hpp>
 #include <lockstep/core/tensor.hpp>
 
 namespace lockstep::inline v0 {
@@ -55,6 +56,7 @@ enum class Reduction : std::uint8_t { mean, sum };
 struct CrossEntropyOptions {
   Reduction reduction = Reduction::mean;  // mean: over the labels that are not ignored
   std::int64_t ignore_index = -100;
+  double label_smoothing = 0;  // in [0, 1]: this part of a label is spread evenly over the classes
 };
 /// -log softmax(logits)[label]: logits (batch, classes), labels (batch) int64 -> scalar. Stable for
 /// any finite logits. With every label ignored the mean is NaN as in PyTorch, and the gradient is

@@ -3,8 +3,10 @@
 #include <lockstep/core/error.hpp>
 #include "backend/backend.hpp"
 #include "backend/cpu/cpu_elementwise.hpp"
+#include "backend/cpu/cpu_embedding.hpp"
 #include "backend/cpu/cpu_loss.hpp"
 #include "backend/cpu/cpu_memory.hpp"
+#include "backend/cpu/cpu_normalization.hpp"
 #include "backend/cpu/cpu_optimizer.hpp"
 #include "backend/cpu/cpu_random.hpp"
 #include "backend/cpu/cpu_reduction.hpp"
@@ -17,10 +19,16 @@ namespace lockstep::inline v0::backend {
 const Backend& cpu_backend() {
   // Never destroyed: tensors of static storage duration may be released after any other object.
   static const Backend& backend = *new Backend{
-      *new cpu::CpuMemory,    *new cpu::CpuElementwise,
-      *new cpu::CpuReduction, cpu::blas_gemm() != nullptr ? *cpu::blas_gemm() : cpu::eigen_gemm(),
-      *new cpu::CpuLoss,      *new cpu::CpuOptimizer,
-      *new cpu::CpuRandom,    *new cpu::CpuScalars,
+      *new cpu::CpuMemory,
+      *new cpu::CpuElementwise,
+      *new cpu::CpuReduction,
+      cpu::blas_gemm() != nullptr ? *cpu::blas_gemm() : cpu::eigen_gemm(),
+      *new cpu::CpuLoss,
+      *new cpu::CpuOptimizer,
+      *new cpu::CpuRandom,
+      *new cpu::CpuScalars,
+      *new cpu::CpuNormalization,
+      *new cpu::CpuEmbedding,
   };
   return backend;
 }

@@ -41,9 +41,15 @@ double row_loss(const CrossEntropyShape& shape, const T* logits, std::int64_t la
     std::fill(softmax, softmax + shape.classes, T{0});
     return 0;
   }
+  const double all =
+      shape.label_smoothing > 0 ? kernels_for<T>().reduction->sum(logits, shape.classes) : 0.0;
   T largest;
   const double sum = kernels_for<T>().loss->softmax_row(logits, shape.classes, softmax, &largest);
-  return portable::log(sum) - (static_cast<double>(logits[label]) - static_cast<double>(largest));
+  const double top = static_cast<double>(largest);
+  const double hot = static_cast<double>(logits[label]) - top;
+  if (!(shape.label_smoothing > 0)) return portable::log(sum) - hot;
+  const double mean = all / static_cast<double>(shape.classes) - top;
+  return portable::log(sum) - ((1.0 - shape.label_smoothing) * hot + shape.label_smoothing * mean);
 }
 
 template <class T>
@@ -67,6 +73,9 @@ template <class T>
 void backward(const CrossEntropyShape& shape, const T* softmax, const std::int64_t* labels, T scale,
               T* result) {
   const std::int64_t rows = rows_per_chunk(shape);
+  const double even = shape.label_smoothing / static_cast<double>(shape.classes);
+  const T rest = static_cast<T>(even);
+  const T hot = static_cast<T>((1.0 - shape.label_smoothing) + even);
   for_each_task((shape.rows + rows - 1) / rows, [&](std::int64_t task) {
     const std::int64_t end = std::min(shape.rows, (task + 1) * rows);
     for (std::int64_t row = task * rows; row < end; ++row) {
@@ -76,8 +85,8 @@ void backward(const CrossEntropyShape& shape, const T* softmax, const std::int64
         continue;
       }
       const T* source = softmax + row * shape.classes;
-      for (std::int64_t i = 0; i < shape.classes; ++i) target[i] = source[i] * scale;
-      target[labels[row]] = (source[labels[row]] - T{1}) * scale;
+      for (std::int64_t i = 0; i < shape.classes; ++i) target[i] = (source[i] - rest) * scale;
+      target[labels[row]] = (source[labels[row]] - hot) * scale;
     }
   });
 }

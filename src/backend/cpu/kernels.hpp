@@ -51,6 +51,39 @@ struct LossKernels {
   double (*softmax_row)(const T* logits, std::int64_t classes, T* softmax, T* largest);
 };
 
+/// Rows that layer_norm_parameters takes at once.
+inline constexpr std::int64_t kMostNormalizedRows = 8;
+
+/// Rows with the statistics of their elements and the gradient of their normalization.
+template <class T>
+struct NormalizedRows {
+  const T* x;
+  const T* gradient;
+  const T* weight;  // null: ones
+  const double* statistics;
+  std::int64_t columns;
+};
+
+/// Arrays are indexed by whether it is the logarithm of the softmax.
+template <class T>
+struct NormalizationKernels {
+  void (*softmax_row[2])(const T* x, std::int64_t count, T* result);
+  void (*softmax_row_backward[2])(const T* y, const T* gradient, std::int64_t count, T* result);
+  /// Of `width` neighbouring columns, at most 16; the elements of a column are `inner` apart.
+  void (*softmax_columns[2])(const T* x, std::int64_t extent, std::int64_t inner,
+                             std::int64_t width, T* result);
+  void (*softmax_columns_backward[2])(const T* y, const T* gradient, std::int64_t extent,
+                                      std::int64_t inner, std::int64_t width, T* result);
+  /// Writes mean and 1 / sqrt(variance + epsilon); weight and bias may be null.
+  void (*layer_norm_row)(const T* x, const T* weight, const T* bias, std::int64_t count,
+                         double epsilon, T* result, double* statistics);
+  /// Of the first row.
+  void (*layer_norm_row_backward)(const NormalizedRows<T>& row, T* result);
+  /// Adds rows, at most kMostNormalizedRows, to the sums of each column.
+  void (*layer_norm_parameters)(const NormalizedRows<T>& rows, std::int64_t row_count,
+                                double* weight, double* bias);
+};
+
 /// Arrays are indexed by DType.
 struct ConversionKernels {
   void (*cast[7][7])(const void* x, void* result, std::int64_t count);  // [from][to]
@@ -111,6 +144,7 @@ struct FloatKernels {
   const ElementwiseKernels<T>* elementwise;
   const ReductionKernels<T>* reduction;
   const LossKernels<T>* loss;
+  const NormalizationKernels<T>* normalization;
   const RandomKernels<T>* random;
   const EigenKernels<T>* eigen;
 };

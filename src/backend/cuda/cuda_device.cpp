@@ -7,8 +7,10 @@
 
 #include <lockstep/core/error.hpp>
 #include "backend/cuda/cuda_elementwise.hpp"
+#include "backend/cuda/cuda_embedding.hpp"
 #include "backend/cuda/cuda_gemm.hpp"
 #include "backend/cuda/cuda_loss.hpp"
+#include "backend/cuda/cuda_normalization.hpp"
 #include "backend/cuda/cuda_optimizer.hpp"
 #include "backend/cuda/cuda_random.hpp"
 #include "backend/cuda/cuda_reduction.hpp"
@@ -38,6 +40,11 @@ Stream stream_on(int index) {
   return make_stream();
 }
 
+/// Whether it is about what other ranks do.
+bool is_of_ranks(Problem problem) {
+  return problem == Problem::frozen_differently || problem == Problem::other_step;
+}
+
 }  // namespace
 
 // The families are never destroyed, as the device itself.
@@ -48,7 +55,8 @@ DeviceState::DeviceState(int index)
       memory_(index),
       backend_(new Backend{memory_, *new CudaElementwise(index), *new CudaReduction(index),
                            *new CudaGemm(index), *new CudaLoss(index), *new CudaOptimizer(index),
-                           *new CudaRandom(index), *new CudaScalars(index), false}) {}
+                           *new CudaRandom(index), *new CudaScalars(index),
+                           *new CudaNormalization(index), *new CudaEmbedding(index), false}) {}
 
 std::int32_t* DeviceState::status() {
   const std::lock_guard lock(status_mutex_);
@@ -86,10 +94,9 @@ void DeviceState::check_status() {
   check(cudaMemsetAsync(status_.get(), 0, sizeof(std::int32_t), current_stream(index_)),
         "cudaMemsetAsync");
   std::string text;
-  for (const Problem problem :
-       {Problem::label_out_of_range, Problem::frozen_differently, Problem::other_step})
-    if ((found & static_cast<std::int32_t>(problem)) != 0 &&
-        !(forget && problem != Problem::label_out_of_range))
+  for (const Problem problem : {Problem::label_out_of_range, Problem::index_out_of_range,
+                                Problem::frozen_differently, Problem::other_step})
+    if ((found & static_cast<std::int32_t>(problem)) != 0 && !(forget && is_of_ranks(problem)))
       text += (text.empty() ? "" : "; ") + std::string(text_of(problem));
   if (text.empty()) return;
   throw InvalidUsage("[cuda:" + std::to_string(index_) + "] in a step before this read: " + text);

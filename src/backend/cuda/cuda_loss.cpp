@@ -7,7 +7,7 @@ namespace lockstep::inline v0::backend::cuda {
 namespace {
 
 kernels::CrossEntropyShape kernel_shape(const CrossEntropyShape& shape) {
-  return {shape.rows, shape.classes, shape.ignore_index, shape.mean};
+  return {shape.rows, shape.classes, shape.ignore_index, shape.mean, shape.label_smoothing};
 }
 
 }  // namespace

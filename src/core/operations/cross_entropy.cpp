@@ -1,4 +1,5 @@
-// cross_entropy: -log softmax(x)[label], fused; dx = (softmax - one_hot) g / divisor.
+// cross_entropy: -log softmax(x)[label], fused; dx = (softmax - one_hot) g / divisor, the one_hot
+// being smoothed if that is asked for.
 #include <lockstep/core/operations.hpp>
 
 #include "core/operations/support.hpp"
@@ -44,7 +45,7 @@ class CrossEntropyNode final : public Node {
   Tensor divisor_;
 };
 
-void check(const Tensor& logits, const Tensor& labels) {
+void check(const Tensor& logits, const Tensor& labels, const CrossEntropyOptions& options) {
   check_computed(logits, "cross_entropy");
   checked(labels, "cross_entropy");
   if (labels.dtype() != DType::int64)
@@ -57,17 +58,21 @@ void check(const Tensor& logits, const Tensor& labels) {
       logits.shape()[0] != labels.shape()[0])
     throw ShapeError("cross_entropy: logits (batch, classes) " + to_string(logits.shape()) +
                      " and labels (batch) " + to_string(labels.shape()) + " do not fit");
+  if (!(options.label_smoothing >= 0 && options.label_smoothing <= 1))
+    throw InvalidUsage("cross_entropy: a label smoothing of " +
+                       std::to_string(options.label_smoothing) + " is outside [0, 1]");
 }
 
 }  // namespace
 }  // namespace detail
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, CrossEntropyOptions options) {
-  detail::check(logits, labels);
+  detail::check(logits, labels, options);
   const backend::CrossEntropyShape shape{.rows = logits.shape()[0],
                                          .classes = logits.shape()[1],
                                          .ignore_index = options.ignore_index,
-                                         .mean = options.reduction == Reduction::mean};
+                                         .mean = options.reduction == Reduction::mean,
+                                         .label_smoothing = options.label_smoothing};
   Tensor result = empty(Shape{}, logits.dtype(), logits.device());
   Tensor softmax = empty(logits.shape(), logits.dtype(), logits.device());
   Tensor divisor = empty(Shape{}, logits.dtype(), logits.device());

@@ -21,6 +21,8 @@ extern const ReductionKernels<float> kReduction32;
 extern const ReductionKernels<double> kReduction64;
 extern const LossKernels<float> kLoss32;
 extern const LossKernels<double> kLoss64;
+extern const NormalizationKernels<float> kNormalization32;
+extern const NormalizationKernels<double> kNormalization64;
 extern const RandomKernels<float> kRandom32;
 extern const RandomKernels<double> kRandom64;
 extern const EigenKernels<float> kEigen32;
