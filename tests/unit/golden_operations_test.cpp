@@ -1,10 +1,7 @@
 // Every operation, forward and backward, against PyTorch's results in float32 and float64.
-#include <catch2/catch.hpp>
 #include <string_view>
 
-#include <lockstep/core/operations.hpp>
-
-#include "golden/golden.hpp"
+#include "golden/check_operations.hpp"
 
 namespace ls = lockstep;
 
@@ -14,11 +11,8 @@ constexpr const char* kOperations =
 #include "golden/operations.inc"
     ;
 
-using Inputs = std::vector<ls::Tensor>;
-
-ls::Reduction reduction_of(const golden::Case& expected) {
-  return expected.options.at("reduction") == "sum" ? ls::Reduction::sum : ls::Reduction::mean;
-}
+using golden::Inputs;
+using golden::reduction_of;
 
 /// Calls the operation that the name of the case starts with.
 ls::Tensor call(const golden::Case& expected, const Inputs& in) {
@@ -45,49 +39,14 @@ ls::Tensor call(const golden::Case& expected, const Inputs& in) {
   return {};
 }
 
-Inputs leaves(const golden::Case& expected, ls::DType dtype) {
-  Inputs inputs;
-  for (const golden::Values& values : expected.inputs) {
-    inputs.push_back(values.tensor(dtype));
-    inputs.back().set_requires_grad(true);
-  }
-  return inputs;
-}
-
 }  // namespace
 
 TEST_CASE("operations and their gradients agree with PyTorch") {
   const std::vector<golden::Case> cases = golden::read(kOperations);
   REQUIRE(cases.size() > 60);
-  for (const ls::DType dtype : {ls::DType::float32, ls::DType::float64})
-    for (const golden::Case& expected : cases) {
-      INFO(expected.name << " " << name(dtype));
-      const golden::Results& results = expected.results(dtype);
-      const Inputs inputs = leaves(expected, dtype);
-      const ls::Tensor output = call(expected, inputs);
-      CHECK(output.dtype() == dtype);
-      CHECK(golden::difference(output, results.outputs[0], golden::tolerance(dtype)) == "");
-
-      output.backward(expected.upstream[0].tensor(dtype));
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        INFO("gradient of input " << i);
-        CHECK(golden::difference(inputs[i].gradient(), results.gradients[i],
-                                 golden::tolerance(dtype)) == "");
-      }
-    }
+  golden::check_values_and_gradients(cases, call);
 }
 
 TEST_CASE("gradients that nobody wants are not needed for the others") {
-  for (const golden::Case& expected : golden::read(kOperations)) {
-    const std::size_t count = expected.inputs.size();
-    for (std::size_t wanted = 0; count > 1 && wanted < count; ++wanted) {
-      INFO(expected.name << ", only the gradient of input " << wanted);
-      Inputs inputs = leaves(expected, ls::DType::float64);
-      for (std::size_t i = 0; i < count; ++i) inputs[i].set_requires_grad(i == wanted);
-      call(expected, inputs).backward(expected.upstream[0].tensor(ls::DType::float64));
-      CHECK(golden::difference(inputs[wanted].gradient(), expected.float64.gradients[wanted],
-                               golden::tolerance(ls::DType::float64)) == "");
-      for (std::size_t i = 0; i < count; ++i) CHECK(inputs[i].has_gradient() == (i == wanted));
-    }
-  }
+  golden::check_single_gradients(golden::read(kOperations), call);
 }

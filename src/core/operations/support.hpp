@@ -1,10 +1,12 @@
 // What the operations share: checks and broadcasting.
 #pragma once
 
+#include <limits>
 #include <string>
 
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/operations.hpp>
 
 #include "core/tape.hpp"
 #include "core/tensor_impl.hpp"
@@ -34,6 +36,12 @@ inline void check_alike(const Tensor& a, const Tensor& b, const char* operation)
 [[noreturn]] inline void throw_shapes(const char* operation, const Tensor& a, const Tensor& b) {
   throw ShapeError(std::string(operation) + ": shapes " + to_string(a.shape()) + " and " +
                    to_string(b.shape()) + " do not fit");
+}
+
+/// What the sum of a loss is multiplied by. The mean of nothing is NaN.
+inline double reduction_factor(Reduction reduction, std::int64_t count) {
+  if (reduction == Reduction::sum) return 1;
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / static_cast<double>(count);
 }
 
 /// The common shape of two operands. @throws ShapeError naming both.
