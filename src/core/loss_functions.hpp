@@ -12,6 +12,12 @@ namespace lockstep::inline v0::portable {
 
 #define LOCKSTEP_MATH [[gnu::always_inline, maybe_unused]] static constexpr
 
+/// log(1 + z) within 2 units in the last place, for 0 <= z <= 1.
+LOCKSTEP_MATH double log1p(double z) noexcept {
+  const double sum = 1.0 + z;
+  return log(sum) + (z - (sum - 1.0)) / sum;  // with what the sum has lost
+}
+
 /// -(p t log(s) + (1 - t) log(1 - s)) with s = sigmoid(x); the number p is the weight of positive
 /// targets. With w = 1 + (p - 1) t this is (1 - t) x + w log(1 + exp(-x)), and where that would be
 /// a difference, for x < 0, -p t x + w log(1 + exp(x)).

@@ -28,11 +28,9 @@ LOCKSTEP_MATH double power_of_two(double rounded) noexcept {
   return __builtin_bit_cast(double, (__builtin_bit_cast(std::uint64_t, rounded) + 1023U) << 52);
 }
 
-/// exp(x + more), where `more` is a small part of the sum that x has no digits for. Within 2 units
-/// in the last place; 0 below -103.98, infinity above 88.73; denormal results are rounded once.
-LOCKSTEP_MATH float exp(float x, float more = 0) noexcept {
-  x = x > 89.0F ? 89.0F : x;  // a NaN fails both comparisons and stays
-  x = x < -104.0F ? -104.0F : x;
+/// exp(x + more) for x from -150 to 89, where `more` is a small part of the sum that x has no
+/// digits for.
+LOCKSTEP_MATH float exp_near(float x, float more) noexcept {
   const float n = (x * 0x1.715476p+0f + kRound32) - kRound32;
   const float r = (x - n * 0.693359375F) - (n * -2.12194440e-4F - more);
   float p = 1.9875691500e-4F;
@@ -46,6 +44,14 @@ LOCKSTEP_MATH float exp(float x, float more = 0) noexcept {
   const float half = n * 0.5F + kRound32;
   const float rest = (n - (half - kRound32)) + kRound32;
   return p * power_of_two(half) * power_of_two(rest);
+}
+
+/// Within 2 units in the last place; 0 below -103.98, infinity above 88.73; denormal results are
+/// rounded once.
+LOCKSTEP_MATH float exp(float x) noexcept {
+  x = x > 89.0F ? 89.0F : x;  // a NaN fails both comparisons and stays
+  x = x < -104.0F ? -104.0F : x;
+  return exp_near(x, 0.0F);
 }
 
 /// 2^n exp(high - low), for |high - low| up to ln(2) / 2; `low` is a part that high has no digits
@@ -65,12 +71,17 @@ LOCKSTEP_MATH double scaled_exp(double n, double high, double low) noexcept {
   return p * power_of_two(half) * power_of_two(rest);
 }
 
-/// Within 2 units in the last place; 0 below -745.2, infinity above 709.8.
-LOCKSTEP_MATH double exp(double x, double more = 0) noexcept {
-  x = x > 710.0 ? 710.0 : x;
-  x = x < -746.0 ? -746.0 : x;
+/// exp(x + more) for x from -1000 to 710.
+LOCKSTEP_MATH double exp_near(double x, double more) noexcept {
   const double n = (x * 0x1.71547652b82fep+0 + kRound64) - kRound64;
   return scaled_exp(n, x - n * 6.93147180369123816490e-01, n * 1.90821492927058770002e-10 - more);
+}
+
+/// Within 2 units in the last place; 0 below -745.2, infinity above 709.8.
+LOCKSTEP_MATH double exp(double x) noexcept {
+  x = x > 710.0 ? 710.0 : x;
+  x = x < -746.0 ? -746.0 : x;
+  return exp_near(x, 0.0);
 }
 
 /// Natural logarithm within 2 units in the last place; log(0) = -infinity, NaN below 0.
@@ -139,12 +150,6 @@ LOCKSTEP_MATH SineCosine sine_cosine_of_turns(double x) noexcept {
   const double sine = swapped ? c : s;
   const double cosine = swapped ? s : c;
   return {(quadrant & 2U) != 0 ? -sine : sine, ((quadrant + 1U) & 2U) != 0 ? -cosine : cosine};
-}
-
-/// log(1 + z) within 2 units in the last place, for 0 <= z <= 1.
-LOCKSTEP_MATH double log1p(double z) noexcept {
-  const double sum = 1.0 + z;
-  return log(sum) + (z - (sum - 1.0)) / sum;  // with what the sum has lost
 }
 
 LOCKSTEP_MATH float abs(float x) noexcept {

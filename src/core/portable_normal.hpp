@@ -64,23 +64,20 @@ LOCKSTEP_MATH double leading_digits(double x) noexcept {
 }
 
 template <class T>
-struct Normal {
-  T distribution;  // P(X <= x) = erfc(-x / sqrt(2)) / 2
-  T moment;        // x times the density, which is exp(-x^2 / 2) / sqrt(2 pi)
+struct NormalTail {
+  T tail;    // P(X > t) = erfc(t / sqrt(2)) / 2
+  T moment;  // t times the density, which is exp(-t^2 / 2) / sqrt(2 pi)
 };
 
-/// Within 6 units in the last place, small tails included.
+/// For t >= 0. Within 6 units in the last place, small tails included.
 template <class T>
-LOCKSTEP_MATH Normal<T> normal(T x) noexcept {
+LOCKSTEP_MATH NormalTail<T> normal_tail(T t) noexcept {
   constexpr T kFar = static_cast<T>(sizeof(T) == 4 ? 15 : 39);  // where exp(-t^2 / 2) is 0
-  const T size = abs(x);
-  const T t = size > kFar ? kFar : size;  // a NaN stays
-  const T high = leading_digits(t);
-  const T low = (t - high) * (t + high);
-  const T z = exp(static_cast<T>(-0.5) * (high * high), static_cast<T>(-0.5) * low);
-  const T tail = scaled_tail(t) * z;
-  const T moment = t * (z * static_cast<T>(0.398942280401432677940));
-  return {x > 0 ? T{1} - tail : tail, x > 0 ? moment : -moment};
+  const T near = t > kFar ? kFar : t;                           // a NaN stays
+  const T high = leading_digits(near);
+  const T low = (near - high) * (near + high);
+  const T z = exp_near(static_cast<T>(-0.5) * (high * high), static_cast<T>(-0.5) * low);
+  return {scaled_tail(near) * z, near * (z * static_cast<T>(0.398942280401432677940))};
 }
 
 #undef LOCKSTEP_MATH

@@ -52,10 +52,14 @@ struct Gelu {
   static constexpr auto kOperation = UnaryOperation::gelu;
   static constexpr const char* kName = "gelu";
   static constexpr bool kFromResult = false;
-  LOCKSTEP_UNARY forward(T x, UnaryNumbers<T>) { return x * normal(x).distribution; }
+  LOCKSTEP_UNARY forward(T x, UnaryNumbers<T>) {
+    const T tail = normal_tail(abs(x)).tail;
+    return x * (x > 0 ? T{1} - tail : tail);
+  }
   LOCKSTEP_UNARY backward(T x, T gradient, UnaryNumbers<T>) {
-    const Normal<T> at = normal(x);
-    return (at.distribution + at.moment) * gradient;
+    const NormalTail<T> at = normal_tail(abs(x));
+    const T below = at.tail - at.moment;
+    return (x > 0 ? T{1} - below : below) * gradient;
   }
 };
 
