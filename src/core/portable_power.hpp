@@ -104,16 +104,20 @@ LOCKSTEP_MATH double pow(double x, double y) noexcept {
   const double finite =
       exp2_of_parts({y_high * log2.high, (y - y_high) * log2.high + y * log2.low});
   const double of_end = (size == 0) == (y > 0) ? 0.0 : infinity;
-  const double positive = (size == 0) | (size == infinity) ? of_end : finite;
+  const bool at_end = (size == 0) | (size == infinity);
+  const double positive = at_end ? of_end : finite;
 
   const bool whole = is_whole(abs(y));
-  const bool odd = whole & !is_whole(abs(y) * 0.5);
+  const bool even = is_whole(abs(y) * 0.5);
   const bool negative = (__builtin_bit_cast(std::uint64_t, x) >> 63) != 0;
-  const double of_signed = negative & odd ? -positive : positive;
+  const bool changes_sign = negative & whole & !even;
+  const double of_signed = changes_sign ? -positive : positive;
   const bool undefined = (x < 0) & (x > -infinity) & !whole;
   const double result = undefined ? __builtin_nan("") : of_signed;
-  const double propagated = (x == x) & (y == y) ? result : x + y;
-  return (y == 0) | (x == 1) ? 1.0 : propagated;
+  const bool is_number = (x == x) & (y == y);
+  const double propagated = is_number ? result : x + y;
+  const bool is_one = (y == 0) | (x == 1);
+  return is_one ? 1.0 : propagated;
 }
 
 /// By way of float64.

@@ -139,8 +139,12 @@ struct Silu {
   }
 };
 
-LOCKSTEP_MATH float square_root(float x) { return __builtin_sqrtf(x); }
-LOCKSTEP_MATH double square_root(double x) { return __builtin_sqrt(x); }
+LOCKSTEP_UNARY square_root(T x) {
+  if constexpr (sizeof(T) == sizeof(float))
+    return __builtin_sqrtf(x);
+  else
+    return __builtin_sqrt(x);
+}
 
 struct Sqrt {
   static constexpr auto kOperation = UnaryOperation::sqrt;
