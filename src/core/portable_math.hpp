@@ -28,22 +28,16 @@ LOCKSTEP_MATH double power_of_two(double rounded) noexcept {
   return __builtin_bit_cast(double, (__builtin_bit_cast(std::uint64_t, rounded) + 1023U) << 52);
 }
 
-/// exp(x + more) for x from -150 to 89, where `more` is a small part of the sum that x has no
-/// digits for.
-LOCKSTEP_MATH float exp_near(float x, float more) noexcept {
-  const float n = (x * 0x1.715476p+0f + kRound32) - kRound32;
-  const float r = (x - n * 0.693359375F) - (n * -2.12194440e-4F - more);
+/// exp(x) / 2^n, for the whole number n next to x / log(2).
+LOCKSTEP_MATH float exp_over_power(float x, float n) noexcept {
+  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
   float p = 1.9875691500e-4F;
   p = p * r + 1.3981999507e-3F;
   p = p * r + 8.3334519073e-3F;
   p = p * r + 4.1665795894e-2F;
   p = p * r + 1.6666665459e-1F;
   p = p * r + 5.0000001201e-1F;
-  p = (p * (r * r) + r) + 1.0F;
-  // In two steps, since 2^n alone may lie outside the normal range.
-  const float half = n * 0.5F + kRound32;
-  const float rest = (n - (half - kRound32)) + kRound32;
-  return p * power_of_two(half) * power_of_two(rest);
+  return (p * (r * r) + r) + 1.0F;
 }
 
 /// Within 2 units in the last place; 0 below -103.98, infinity above 88.73; denormal results are
@@ -51,7 +45,11 @@ LOCKSTEP_MATH float exp_near(float x, float more) noexcept {
 LOCKSTEP_MATH float exp(float x) noexcept {
   x = x > 89.0F ? 89.0F : x;  // a NaN fails both comparisons and stays
   x = x < -104.0F ? -104.0F : x;
-  return exp_near(x, 0.0F);
+  const float n = (x * 0x1.715476p+0f + kRound32) - kRound32;
+  // In two steps, since 2^n alone may lie outside the normal range.
+  const float half = n * 0.5F + kRound32;
+  const float rest = (n - (half - kRound32)) + kRound32;
+  return exp_over_power(x, n) * power_of_two(half) * power_of_two(rest);
 }
 
 /// 2^n exp(high - low), for |high - low| up to ln(2) / 2; `low` is a part that high has no digits
@@ -71,17 +69,12 @@ LOCKSTEP_MATH double scaled_exp(double n, double high, double low) noexcept {
   return p * power_of_two(half) * power_of_two(rest);
 }
 
-/// exp(x + more) for x from -1000 to 710.
-LOCKSTEP_MATH double exp_near(double x, double more) noexcept {
-  const double n = (x * 0x1.71547652b82fep+0 + kRound64) - kRound64;
-  return scaled_exp(n, x - n * 6.93147180369123816490e-01, n * 1.90821492927058770002e-10 - more);
-}
-
 /// Within 2 units in the last place; 0 below -745.2, infinity above 709.8.
 LOCKSTEP_MATH double exp(double x) noexcept {
   x = x > 710.0 ? 710.0 : x;
   x = x < -746.0 ? -746.0 : x;
-  return exp_near(x, 0.0);
+  const double n = (x * 0x1.71547652b82fep+0 + kRound64) - kRound64;
+  return scaled_exp(n, x - n * 6.93147180369123816490e-01, n * 1.90821492927058770002e-10);
 }
 
 /// Natural logarithm within 2 units in the last place; log(0) = -infinity, NaN below 0.

@@ -53,12 +53,10 @@ struct Gelu {
   static constexpr const char* kName = "gelu";
   static constexpr bool kFromResult = false;
   LOCKSTEP_UNARY forward(T x, UnaryNumbers<T>) {
-    const T tail = normal_tail(abs(x)).tail;
-    return x * (x > 0 ? T{1} - tail : tail);
+    return (x > 0 ? x : T{0}) - normal_tail_product(abs(x));
   }
   LOCKSTEP_UNARY backward(T x, T gradient, UnaryNumbers<T>) {
-    const NormalTail<T> at = normal_tail(abs(x));
-    const T below = at.tail - at.moment;
+    const T below = normal_tail_less_moment(abs(x));
     return (x > 0 ? T{1} - below : below) * gradient;
   }
 };

@@ -30,41 +30,44 @@ long double exact_moment(long double t) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("the tail of the normal distribution is within 6 units in the last place", "",
-                   float, double) {
-  const auto tail = [](TestType t) { return portable::normal_tail(t).tail; };
-  const auto moment = [](TestType t) { return portable::normal_tail(t).moment; };
-  CHECK(worst<TestType>(0, sizeof(TestType) == 4 ? 14.5 : 38.8, 0.000713, tail, exact_tail) < 6);
-  CHECK(worst<TestType>(0, 1e-3, 1.3e-7, tail, exact_tail) < 6);
-  const double normal = sizeof(TestType) == 4 ? 13 : 37.5;  // until exp(-t^2 / 2) is denormal
-  CHECK(worst<TestType>(0, normal, 0.000713, moment, exact_moment) < 6);
+TEST_CASE("the tail of the normal distribution is within 7 units in the last place in float64") {
+  const auto product = [](double t) { return portable::normal_tail_product(t); };
+  const auto exact = [](long double t) { return t * exact_tail(t); };
+  CHECK(worst<double>(0, 37.5, 0.000713, product, exact) < 7);
+  CHECK(worst<double>(0, 1e-3, 1.3e-7, product, exact) < 7);
 }
 
-TEMPLATE_TEST_CASE("the tail of the normal distribution is 0 far out, and a NaN stays one", "",
-                   float, double) {
-  using Limits = std::numeric_limits<TestType>;
-  for (const TestType t : {TestType{50}, Limits::max(), Limits::infinity()}) {
-    CHECK(portable::normal_tail(t).tail == 0);
-    CHECK(portable::normal_tail(t).moment == 0);
+TEST_CASE("the tail of the normal distribution is within 5 + t^2 units in float32") {
+  long double largest = 0;  // as a part of what is allowed
+  for (float t = 0; t < 13; t += 0.000713F) {
+    const long double exact = t * exact_tail(t);
+    largest = std::max(largest, distance(portable::normal_tail_product(t), exact) / (5 + t * t));
   }
-  CHECK(std::isnan(portable::normal_tail(Limits::quiet_NaN()).tail));
-  CHECK(std::isnan(portable::normal_tail(Limits::quiet_NaN()).moment));
+  CHECK(largest < 1);
 }
 
-TEMPLATE_TEST_CASE("GELU is as exact as the tail, and its derivative to a few roundings", "", float,
-                   double) {
+TEMPLATE_TEST_CASE("the derivative of GELU is right to a few roundings", "", float, double) {
   constexpr portable::UnaryNumbers<TestType> kNone{};
-  const double far = sizeof(TestType) == 4 ? 12 : 36;
-  CHECK(worst<TestType>(
-            -far, far, 0.000713, [&](TestType x) { return portable::Gelu::forward(x, kNone); },
-            [](long double x) { return x * exact_tail(-x); }) < 8);
   long double largest = 0;
-  for (double at = -far; at < far; at += 0.000713) {
+  for (double at = -40; at < 40; at += 0.000713) {
     const auto x = static_cast<TestType>(at);
     const long double exact = exact_tail(-static_cast<long double>(x)) + exact_moment(x);
     largest = std::max(largest, std::fabs(portable::Gelu::backward(x, TestType{1}, kNone) - exact));
   }
   CHECK(largest < 2 * std::numeric_limits<TestType>::epsilon());
+}
+
+TEMPLATE_TEST_CASE("far out GELU is the identity or 0, and a NaN stays one", "", float, double) {
+  using Limits = std::numeric_limits<TestType>;
+  constexpr portable::UnaryNumbers<TestType> kNone{};
+  for (const TestType x : {TestType{50}, Limits::max(), Limits::infinity()}) {
+    CHECK(portable::Gelu::forward(x, kNone) == x);
+    CHECK(portable::Gelu::forward(-x, kNone) == 0);
+    CHECK(portable::Gelu::backward(x, TestType{1}, kNone) == 1);
+    CHECK(portable::Gelu::backward(-x, TestType{1}, kNone) == 0);
+  }
+  CHECK(std::isnan(portable::Gelu::forward(Limits::quiet_NaN(), kNone)));
+  CHECK(std::isnan(portable::Gelu::backward(Limits::quiet_NaN(), TestType{1}, kNone)));
 }
 
 TEMPLATE_TEST_CASE("tanh is within 3 units in the last place, small results included", "", float,
