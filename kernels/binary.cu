@@ -24,6 +24,12 @@ struct Mul {
     return a * b;
   }
 };
+struct Div {
+  template <class T>
+  static __device__ __forceinline__ T apply(T a, T b) {
+    return a / b;
+  }
+};
 
 /// A pack of the operand; along its last axis an operand has a stride of 1 or is repeated. A pack
 /// of one element fits any stride.
@@ -124,6 +130,8 @@ cudaError_t binary(BinaryOperation operation, Type type, const Broadcast& broadc
         return broadcast_binary<T, Sub>(broadcast, a, b, result, stream);
       case BinaryOperation::mul:
         return broadcast_binary<T, Mul>(broadcast, a, b, result, stream);
+      case BinaryOperation::div:
+        return broadcast_binary<T, Div>(broadcast, a, b, result, stream);
     }
     return cudaErrorInvalidValue;
   });

@@ -1,12 +1,12 @@
-// Sum, difference and product of two arrays with broadcasting. float32 and float64; the same bits
-// as on the CPU.
+// Sum, difference, product and quotient of two arrays with broadcasting. float32 and float64; the
+// same bits as on the CPU.
 #pragma once
 
 #include "kernels/type.hpp"
 
 namespace lockstep::kernels {
 
-enum class BinaryOperation : std::uint8_t { add, sub, mul };
+enum class BinaryOperation : std::uint8_t { add, sub, mul, div };
 
 /// Extents of the result and, per operand, strides in elements (0 where the operand is repeated).
 /// The caller has merged axes where it could; a plain elementwise operation is one axis with

@@ -139,6 +139,16 @@ struct PartialTerm {
   }
 };
 
+/// Finishes a single row: factor * total, rounded once.
+template <class T>
+struct StoreScaled {
+  double factor;
+  T* result;
+  __device__ __forceinline__ void operator()(std::int64_t, double total) const {
+    *result = static_cast<T>(total * factor);
+  }
+};
+
 template <class Term, class Finish>
 cudaError_t row_sums(const Term& term, const Finish& finish, std::int64_t rows, std::int64_t extent,
                      void* workspace, cudaStream_t stream) {

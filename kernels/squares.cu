@@ -31,15 +31,6 @@ struct AddTo {
   __device__ __forceinline__ void operator()(std::int64_t, double total) const { *result += total; }
 };
 
-template <class T>
-struct StoreScaled {
-  double factor;
-  T* result;
-  __device__ __forceinline__ void operator()(std::int64_t, double total) const {
-    *result = static_cast<T>(total * factor);
-  }
-};
-
 }  // namespace
 
 cudaError_t add_sum_of_squares(Type type, const void* x, std::int64_t count, void* result,

@@ -7,10 +7,13 @@
 
 #include <lockstep/core/dtype.hpp>
 #include "backend/queue.hpp"
+#include "core/unary_operation.hpp"
 
 namespace lockstep::inline v0::backend {
 
-enum class BinaryOperation : std::uint8_t { add, sub, mul };
+enum class BinaryOperation : std::uint8_t { add, sub, mul, div };
+using portable::UnaryNumbers;
+using portable::UnaryOperation;
 
 /// A broadcast: extents of the result and, per operand, strides in elements (0 where the operand is
 /// repeated). The caller has merged axes where it could; a plain elementwise operation is one axis
@@ -38,17 +41,14 @@ class Elementwise {
   virtual void scale(DType dtype, double alpha, void* y, std::int64_t count, Queue queue) = 0;
   /// Every dtype.
   virtual void fill(DType dtype, double value, void* result, std::int64_t count, Queue queue) = 0;
-  /// max(x, 0), NaN stays NaN. Forward.
-  virtual void relu(DType dtype, const void* x, void* result, std::int64_t count, Queue queue) = 0;
-  /// result = y > 0 ? gradient : 0, from the forward result y; where y is NaN the gradient passes.
-  virtual void relu_backward(DType dtype, const void* y, const void* gradient, void* result,
-                             std::int64_t count, Queue queue) = 0;
-  /// The tanh form of GELU, by src/core/portable_math.hpp (no libm).
-  virtual void gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
-                         Queue queue) = 0;
-  /// result = gradient times the derivative of gelu_tanh at x.
-  virtual void gelu_tanh_backward(DType dtype, const void* x, const void* gradient, void* result,
-                                  std::int64_t count, Queue queue) = 0;
+  /// result = f(x), for the f of src/core/unary_functions.hpp.
+  virtual void unary(UnaryOperation operation, DType dtype, const void* x,
+                     const UnaryNumbers<double>& numbers, void* result, std::int64_t count,
+                     Queue queue) = 0;
+  /// result = gradient times the derivative, from x or from the result of `unary`, as the f says.
+  virtual void unary_backward(UnaryOperation operation, DType dtype, const void* saved,
+                              const void* gradient, const UnaryNumbers<double>& numbers,
+                              void* result, std::int64_t count, Queue queue) = 0;
   /// result = factor * (a - b).
   virtual void scaled_difference(DType dtype, const void* a, const void* b, double factor,
                                  void* result, std::int64_t count, Queue queue) = 0;

@@ -1,12 +1,16 @@
-// Backend family: fused, stable softmax cross-entropy. float32 and float64.
+// Backend family: fused, stable losses: softmax cross-entropy, and sums over pairs of a prediction
+// and a target. float32 and float64.
 #pragma once
 
 #include <cstdint>
 
 #include <lockstep/core/dtype.hpp>
 #include "backend/queue.hpp"
+#include "core/pair_loss.hpp"
 
 namespace lockstep::inline v0::backend {
+
+using portable::PairLoss;
 
 struct CrossEntropyShape {
   std::int64_t rows = 0;
@@ -31,6 +35,14 @@ class Loss {
                                       const void* softmax, const std::int64_t* labels,
                                       const void* gradient, const void* divisor, void* result,
                                       Queue queue) = 0;
+  /// factor * the sum over pairs, by src/core/loss_functions.hpp, added up in float64 -> one
+  /// element.
+  virtual void pair(DType dtype, const PairLoss& loss, const void* prediction, const void* target,
+                    void* result, Queue queue) = 0;
+  /// result = derivative by the prediction, or by the target, * (*gradient * factor).
+  virtual void pair_backward(DType dtype, const PairLoss& loss, const void* prediction,
+                             const void* target, const void* gradient, bool of_target, void* result,
+                             Queue queue) = 0;
 };
 
 }  // namespace lockstep::inline v0::backend

@@ -105,8 +105,9 @@ Tensor run_operation(const std::string& name, const std::vector<Tensor>& inputs,
   // A handle of its own: forward may return an input, which has its own place on the tape.
   Tensor result = output.first.detach();
   if (wanted && is_floating_point(result.dtype()))
-    attach(result, std::make_shared<OperationNode>(name, result, pointers, std::move(input_values),
-                                                   output.second, std::move(backward)));
+    attach(result,
+           detail::make_pooled<OperationNode>(name, result, pointers, std::move(input_values),
+                                              output.second, std::move(backward)));
   return result;
 }
 

@@ -1,7 +1,8 @@
-// exp, log, sine, cosine and GELU without libm: branch-free, so that compilers vectorize them, and
-// made of IEEE operations alone, so that every machine and every vector width gives the same bits
-// (compiled with -ffp-contract=off). Reductions and polynomials after fdlibm (Sun Microsystems,
-// 1993) and, for the float32 exponential, Cephes (S. Moshier).
+// exp, log, tanh, sine, cosine and the logistic function without libm: branch-free, so that
+// compilers vectorize them, and made of IEEE operations alone, so that every machine and every
+// vector width gives the same bits (compiled with -ffp-contract=off). Reductions and polynomials
+// after fdlibm (Sun Microsystems, 1993) and, for the float32 exponential and tanh, Cephes
+// (S. Moshier).
 //
 // All functions have internal linkage: files compiled for unlike instruction sets include this.
 // They are constexpr and without another header of ours, since the device code of kernels/ calls
@@ -38,36 +39,33 @@ LOCKSTEP_MATH float exp_of_remainder(float r) noexcept {
   return (p * (r * r) + r) + 1.0F;
 }
 
+/// exp(x) / 2^n, for the whole number n next to x / log(2).
+LOCKSTEP_MATH float exp_over_power(float x, float n) noexcept {
+  return exp_of_remainder((x - n * 0.693359375F) - n * -2.12194440e-4F);
+}
+
 /// Within 2 units in the last place; 0 below -103.98, infinity above 88.73; denormal results are
 /// rounded once.
 LOCKSTEP_MATH float exp(float x) noexcept {
   x = x > 89.0F ? 89.0F : x;  // a NaN fails both comparisons and stays
   x = x < -104.0F ? -104.0F : x;
   const float n = (x * 0x1.715476p+0f + kRound32) - kRound32;
-  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
-  const float p = exp_of_remainder(r);
   // In two steps, since 2^n alone may lie outside the normal range.
   const float half = n * 0.5F + kRound32;
   const float rest = (n - (half - kRound32)) + kRound32;
-  return p * power_of_two(half) * power_of_two(rest);
+  return exp_over_power(x, n) * power_of_two(half) * power_of_two(rest);
 }
 
 /// exp(x) for x <= 0, with fewer operations: a result that would be subnormal (below -87.3) is 0.
 LOCKSTEP_MATH float exp_below_one(float x) noexcept {
   const float shifted = x * 0x1.715476p+0f + kRound32;
-  const float n = shifted - kRound32;
-  const float r = (x - n * 0.693359375F) - n * -2.12194440e-4F;
-  const float value = exp_of_remainder(r) * power_of_two(shifted);
+  const float value = exp_over_power(x, shifted - kRound32) * power_of_two(shifted);
   return x < -87.3F ? 0.0F : value;  // a NaN stays one
 }
 
-/// Within 2 units in the last place; 0 below -745.2, infinity above 709.8.
-LOCKSTEP_MATH double exp(double x) noexcept {
-  x = x > 710.0 ? 710.0 : x;
-  x = x < -746.0 ? -746.0 : x;
-  const double n = (x * 0x1.71547652b82fep+0 + kRound64) - kRound64;
-  const double high = x - n * 6.93147180369123816490e-01;
-  const double low = n * 1.90821492927058770002e-10;
+/// 2^n exp(high - low), for |high - low| up to ln(2) / 2; `low` is a part that high has no digits
+/// for.
+LOCKSTEP_MATH double scaled_exp(double n, double high, double low) noexcept {
   const double r = high - low;
   const double t = r * r;
   double c = 4.13813679705723846039e-08;
@@ -80,6 +78,14 @@ LOCKSTEP_MATH double exp(double x) noexcept {
   const double half = n * 0.5 + kRound64;
   const double rest = (n - (half - kRound64)) + kRound64;
   return p * power_of_two(half) * power_of_two(rest);
+}
+
+/// Within 2 units in the last place; 0 below -745.2, infinity above 709.8.
+LOCKSTEP_MATH double exp(double x) noexcept {
+  x = x > 710.0 ? 710.0 : x;
+  x = x < -746.0 ? -746.0 : x;
+  const double n = (x * 0x1.71547652b82fep+0 + kRound64) - kRound64;
+  return scaled_exp(n, x - n * 6.93147180369123816490e-01, n * 1.90821492927058770002e-10);
 }
 
 /// exp(x) for x <= 0.
@@ -153,30 +159,47 @@ LOCKSTEP_MATH SineCosine sine_cosine_of_turns(double x) noexcept {
   return {(quadrant & 2U) != 0 ? -sine : sine, ((quadrant + 1U) & 2U) != 0 ? -cosine : cosine};
 }
 
-/// The tanh form of GELU (Hendrycks and Gimpel, "Gaussian error linear units", 2016),
-/// x / 2 * (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), as x * sigmoid(2 u): without the
-/// difference 1 + tanh(u), small values for negative x keep their precision.
-template <class T>
-LOCKSTEP_MATH T gelu_tanh(T x) noexcept {
-  constexpr T kTwice = static_cast<T>(1.59576912160573071176);  // 2 sqrt(2 / pi)
-  const T v = kTwice * (x + static_cast<T>(0.044715) * (x * x * x));
-  const T z = exp(v > 0 ? -v : v);  // at most 1
-  return x * ((v > 0 ? T{1} : z) / (T{1} + z));
+LOCKSTEP_MATH float abs(float x) noexcept {
+  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, x) & 0x7fffffffU);
+}
+LOCKSTEP_MATH double abs(double x) noexcept {
+  return __builtin_bit_cast(double, __builtin_bit_cast(std::uint64_t, x) & 0x7fffffffffffffffU);
 }
 
-/// Its derivative: s + x s (1 - s) v' with s = sigmoid(v), v = 2 u. Far out, where v' overflows and
-/// s (1 - s) is 0, the second term is 0.
+/// 1 / (1 + exp(-x)).
 template <class T>
-LOCKSTEP_MATH T gelu_tanh_slope(T x) noexcept {
-  constexpr T kTwice = static_cast<T>(1.59576912160573071176);
-  const T square = x * x;
-  const T v = kTwice * (x + static_cast<T>(0.044715) * (square * x));
-  const T slope = kTwice * (T{1} + static_cast<T>(0.134145) * square);  // 3 * 0.044715
-  const T z = exp(v > 0 ? -v : v);
-  const T one_more = T{1} + z;
-  const T s = (v > 0 ? T{1} : z) / one_more;
-  const T second = x * (z / (one_more * one_more)) * slope;
-  return s + (z == 0 ? T{0} : second);
+LOCKSTEP_MATH T sigmoid(T x) noexcept {
+  const T z = exp(x > 0 ? -x : x);  // at most 1
+  return (x > 0 ? T{1} : z) / (T{1} + z);
+}
+
+/// tanh(x) / x - 1 as a function of x^2, for |x| < 0.625.
+LOCKSTEP_MATH float tanh_near_0(float square) noexcept {
+  float p = -5.70498872745e-3F;
+  p = p * square + 2.06390887954e-2F;
+  p = p * square + -5.37397155531e-2F;
+  p = p * square + 1.33314422036e-1F;
+  p = p * square + -3.33332819422e-1F;
+  return p * square;
+}
+LOCKSTEP_MATH double tanh_near_0(double square) noexcept {
+  double p = -9.64399179425052238628e-1;
+  p = p * square + -9.92877231001918586564e1;
+  p = p * square + -1.61468768441708447952e3;
+  double q = square + 1.12811678491632931402e2;
+  q = q * square + 2.23548839060100448583e3;
+  q = q * square + 4.84406305325125486048e3;
+  return square * p / q;
+}
+
+/// Within 3 units in the last place.
+template <class T>
+LOCKSTEP_MATH T tanh(T x) noexcept {
+  const T size = abs(x);
+  const T z = exp(T{-2} * size);
+  const T far = (T{1} - z) / (T{1} + z);
+  const T near = x + x * tanh_near_0(x * x);
+  return size < static_cast<T>(0.625) ? near : (x < 0 ? -far : far);
 }
 
 #undef LOCKSTEP_MATH

@@ -1,4 +1,5 @@
 // Elementwise families: the same bits, whatever the size and alignment.
+#include "core/unary_functions.hpp"
 #include "parity/on_both.hpp"
 
 using namespace parity;
@@ -74,27 +75,31 @@ TEMPLATE_TEST_CASE("arithmetic with numbers has the same bits on CUDA", "", floa
       }));
 }
 
-TEMPLATE_TEST_CASE("activations have the same bits on CUDA, NaN and infinities too", "", float,
+TEMPLATE_TEST_CASE("unary operations have the same bits on CUDA, NaN and infinities too", "", float,
                    double) {
   if (no_device()) return;
   const DType dtype = kDType<TestType>;
-  CHECK(same_everywhere<TestType>([&](Elementwise& e, Queue q, auto* a, auto*, auto* r,
-                                      std::int64_t n) { e.relu(dtype, a, r, n, q); }));
-  CHECK(same_everywhere<TestType>([&](Elementwise& e, Queue q, auto* a, auto* b, auto* r,
-                                      std::int64_t n) { e.relu_backward(dtype, a, b, r, n, q); }));
-  CHECK(same_everywhere<TestType>([&](Elementwise& e, Queue q, auto* a, auto*, auto* r,
-                                      std::int64_t n) { e.gelu_tanh(dtype, a, r, n, q); }));
-  CHECK(same_everywhere<TestType>(
-      [&](Elementwise& e, Queue q, auto* a, auto* b, auto* r, std::int64_t n) {
-        e.gelu_tanh_backward(dtype, a, b, r, n, q);
-      }));
+  for (int index = 0; index < portable::kUnaryOperations; ++index) {
+    const auto operation = static_cast<UnaryOperation>(index);
+    INFO(portable::name_of(operation));
+    const UnaryNumbers<double> numbers{0.7, 1.1};
+    CHECK(same_everywhere<TestType>(
+        [&](Elementwise& e, Queue q, auto* a, auto*, auto* r, std::int64_t n) {
+          e.unary(operation, dtype, a, numbers, r, n, q);
+        }));
+    CHECK(same_everywhere<TestType>(
+        [&](Elementwise& e, Queue q, auto* a, auto* b, auto* r, std::int64_t n) {
+          e.unary_backward(operation, dtype, a, b, numbers, r, n, q);
+        }));
+  }
 }
 
 TEMPLATE_TEST_CASE("binary operations have the same bits on CUDA in every form of a broadcast", "",
                    float, double) {
   if (no_device()) return;
   for (const Broadcast& shape : kBroadcasts)
-    for (const auto operation : {BinaryOperation::add, BinaryOperation::sub, BinaryOperation::mul})
+    for (const auto operation :
+         {BinaryOperation::add, BinaryOperation::sub, BinaryOperation::mul, BinaryOperation::div})
       for (const bool odd : {false, true}) {
         const std::int64_t count = count_of(shape);
         INFO("axes " << shape.axes << ", count " << count << ", odd " << odd);

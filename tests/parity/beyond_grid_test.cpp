@@ -19,7 +19,8 @@ TEST_CASE("elementwise operations beyond a grid have the same bits on CUDA") {
       const auto y = side.array(random_values<float>(count, 7));
       side.backend.elementwise.add_scaled(DType::float32, 0.3, x.data(), y.data(), count,
                                           side.queue);
-      side.backend.elementwise.relu(DType::float32, y.data(), x.data(), count - 1, side.queue);
+      side.backend.elementwise.unary(UnaryOperation::relu, DType::float32, y.data(), {}, x.data(),
+                                     count - 1, side.queue);
       return std::vector{x.values(), y.values()};
     })));
   }

@@ -59,6 +59,8 @@ TEST_CASE("binary operations repeat operands along axes of stride 0") {
         std::vector<double>{1000, 2000, 3000, 2000, 4000, 6000});
   CHECK(binary(mul, broadcast({}, {}, {}), {3}, {4}, 1) == std::vector<double>{12});
   CHECK(binary(sub, broadcast({3}, {0}, {0}), {3}, {4}, 3) == std::vector<double>{-1, -1, -1});
+  CHECK(binary(div, broadcast({2, 3}, {3, 1}, {1, 0}), matrix, column, 6) ==
+        std::vector<double>{0.01, 0.02, 0.03, 0.02, 0.025, 0.03});
 }
 
 TEST_CASE("binary operations walk through three axes, in order") {
@@ -111,7 +113,7 @@ TEST_CASE("relu passes positive values and NaN, and its gradient follows") {
   Elementwise& elementwise = cpu_backend().elementwise;
   const std::vector<double> x = {-1, 0, 2, kNaN, -0.0, INFINITY, -INFINITY};
   std::vector<double> y(7);
-  elementwise.relu(DType::float64, x.data(), y.data(), 7, kQueue);
+  elementwise.unary(UnaryOperation::relu, DType::float64, x.data(), {}, y.data(), 7, kQueue);
   CHECK(y[0] == 0);
   CHECK(y[2] == 2);
   CHECK(std::isnan(y[3]));
@@ -119,7 +121,8 @@ TEST_CASE("relu passes positive values and NaN, and its gradient follows") {
   CHECK(y[6] == 0);
   const std::vector<double> gradient = {1, 2, 3, 4, 5, 6, 7};
   std::vector<double> result(7);
-  elementwise.relu_backward(DType::float64, y.data(), gradient.data(), result.data(), 7, kQueue);
+  elementwise.unary_backward(UnaryOperation::relu, DType::float64, y.data(), gradient.data(), {},
+                             result.data(), 7, kQueue);
   CHECK(result == std::vector<double>{0, 0, 3, 4, 0, 6, 0});
 }
 
@@ -127,7 +130,8 @@ TEST_CASE("relu's gradient does not let through a gradient that is NaN where it 
   const float y[] = {0, 1};
   const float gradient[] = {NAN, NAN};
   float result[2];
-  cpu_backend().elementwise.relu_backward(DType::float32, y, gradient, result, 2, kQueue);
+  cpu_backend().elementwise.unary_backward(UnaryOperation::relu, DType::float32, y, gradient, {},
+                                           result, 2, kQueue);
   CHECK(result[0] == 0);
   CHECK(std::isnan(result[1]));
 }
@@ -228,7 +232,7 @@ TEST_CASE("dtypes that an operation does not compute in are named") {
   std::int32_t x = 1;
   const void* sources[] = {&x};
   Elementwise& elementwise = cpu_backend().elementwise;
-  CHECK_THROWS_WITH(elementwise.relu(DType::int32, &x, &x, 1, kQueue),
+  CHECK_THROWS_WITH(elementwise.unary(UnaryOperation::relu, DType::int32, &x, {}, &x, 1, kQueue),
                     Catch::Matchers::Contains("relu") && Catch::Matchers::Contains("int32"));
   CHECK_THROWS_AS(elementwise.fold_extreme(DType::uint8, true, sources, 1, &x, 1, kQueue),
                   InvalidUsage);

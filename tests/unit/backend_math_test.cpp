@@ -5,22 +5,14 @@
 #include <limits>
 
 #include "core/portable_math.hpp"
+#include "unit/last_places.hpp"
 
 namespace portable = lockstep::portable;
+using last_places::distance;
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-/// The distance from the exact value in units of the last place of T.
-template <class T>
-long double distance(T value, long double exact) {
-  if (static_cast<long double>(value) == exact) return 0;
-  const int smallest = std::numeric_limits<T>::min_exponent - 1;
-  const int exponent = std::max(exact == 0 ? smallest : std::ilogb(exact), smallest);
-  return std::fabs(static_cast<long double>(value) - exact) /
-         std::ldexp(1.0L, exponent - (std::numeric_limits<T>::digits - 1));
-}
 
 }  // namespace
 
@@ -109,47 +101,4 @@ TEST_CASE("quarter turns are exact, and whole turns do not matter") {
   CHECK(near.cosine == far.cosine);
   CHECK(std::isnan(portable::sine_cosine_of_turns(kInfinity).sine));
   CHECK(std::isnan(portable::sine_cosine_of_turns(std::nan("")).cosine));
-}
-
-namespace {
-
-/// x / 2 (1 + tanh(v / 2)) and its derivative, by a library that has both.
-long double exact_v(long double x) {
-  return 2 * std::sqrt(2 / std::acos(-1.0L)) * (x + 0.044715L * x * x * x);
-}
-long double exact_gelu(long double x) { return x / (1 + std::exp(-exact_v(x))); }
-long double exact_gelu_slope(long double x) {
-  const long double s = 1 / (1 + std::exp(-exact_v(x)));
-  const long double slope = 2 * std::sqrt(2 / std::acos(-1.0L)) * (1 + 3 * 0.044715L * x * x);
-  return s + x * s * (1 - s) * slope;
-}
-
-}  // namespace
-
-TEMPLATE_TEST_CASE("GELU loses digits only as its exponential does, small results included", "",
-                   float, double) {
-  long double worst = 0;  // as a part of what is allowed
-  for (TestType x = -8; x < 8; x += static_cast<TestType>(0.00123))
-    worst = std::max(
-        worst, distance(portable::gelu_tanh(x), exact_gelu(x)) / (4 + 3 * std::fabs(exact_v(x))));
-  CHECK(worst < 1);
-}
-
-TEMPLATE_TEST_CASE("the derivative of GELU is right to a few roundings", "", float, double) {
-  long double worst = 0;
-  for (TestType x = -8; x < 8; x += static_cast<TestType>(0.00123))
-    worst = std::max(worst, std::fabs(portable::gelu_tanh_slope(x) - exact_gelu_slope(x)));
-  CHECK(worst < 8 * std::numeric_limits<TestType>::epsilon());
-}
-
-TEMPLATE_TEST_CASE("far out GELU is the identity or 0, and a NaN stays one", "", float, double) {
-  const TestType far = std::numeric_limits<TestType>::max() / 2;
-  CHECK(portable::gelu_tanh(far) == far);
-  CHECK(portable::gelu_tanh(-far) == 0);
-  CHECK(portable::gelu_tanh_slope(far) == 1);
-  CHECK(portable::gelu_tanh_slope(-far) == 0);
-  CHECK(portable::gelu_tanh(TestType{0}) == 0);
-  CHECK(portable::gelu_tanh_slope(TestType{0}) == TestType{0.5});
-  CHECK(std::isnan(portable::gelu_tanh(std::numeric_limits<TestType>::quiet_NaN())));
-  CHECK(std::isnan(portable::gelu_tanh_slope(std::numeric_limits<TestType>::quiet_NaN())));
 }

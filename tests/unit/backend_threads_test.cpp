@@ -30,7 +30,8 @@ std::vector<float> large_operations() {
   std::vector<float> v(w.size());
   cpu.optimizer.adam(DType::float32, {w.data(), y.data(), m.data(), v.data(), 1}, {&segment, 1},
                      kQueue);
-  cpu.elementwise.relu(DType::float32, y.data(), y.data(), count, kQueue);
+  cpu.elementwise.unary(UnaryOperation::relu, DType::float32, y.data(), {}, y.data(), count,
+                        kQueue);
   cpu.random.uniform(DType::float32, {7, 1, 0}, 0, 1, m.data(), count, kQueue);
   Broadcast rows;
   rows.axes = 2;

@@ -1,21 +1,36 @@
-// Activations as modules without state.
+// Activations as modules without parameters.
 #pragma once
+
+#include <cstdint>
 
 #include <lockstep/core/operations.hpp>
 
 namespace lockstep::inline v0::nn {
 
-struct ReLU {
-  Tensor operator()(const Tensor& x) const { return relu(x); }
-  ReLU clone() const { return {}; }
+/// An operation as a module.
+template <Tensor (*kOperation)(const Tensor&)>
+struct Activation {
+  Tensor operator()(const Tensor& x) const { return kOperation(x); }
+  Activation clone() const { return {}; }
   template <class Visitor>
   void visit(Visitor&&) {}
 };
 
-/// The tanh form: PyTorch's GELU(approximate="tanh").
+using ReLU = Activation<relu>;
+using SiLU = Activation<silu>;
+using Sigmoid = Activation<sigmoid>;
+using Tanh = Activation<tanh>;
+
+enum class GeluForm : std::uint8_t { exact, tanh };
+
+/// PyTorch's GELU(), and with GeluForm::tanh its GELU(approximate="tanh").
 struct GELU {
-  Tensor operator()(const Tensor& x) const { return gelu_tanh(x); }
-  GELU clone() const { return {}; }
+  GeluForm form = GeluForm::exact;
+
+  Tensor operator()(const Tensor& x) const {
+    return form == GeluForm::exact ? gelu(x) : gelu_tanh(x);
+  }
+  GELU clone() const { return *this; }
   template <class Visitor>
   void visit(Visitor&&) {}
 };

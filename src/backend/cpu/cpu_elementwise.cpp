@@ -6,6 +6,7 @@
 #include "backend/cpu/dispatch.hpp"
 #include "backend/cpu/thread_pool.hpp"
 #include "backend/cpu/variant.hpp"
+#include "core/unary_functions.hpp"
 
 namespace lockstep::inline v0::backend::cpu {
 namespace {
@@ -17,6 +18,11 @@ const T* as(const void* pointer) {
 template <class T>
 T* as(void* pointer) {
   return static_cast<T*>(pointer);
+}
+
+template <class T>
+UnaryNumbers<T> as_type(const UnaryNumbers<double>& numbers) {
+  return {static_cast<T>(numbers.first), static_cast<T>(numbers.second)};
 }
 
 template <class T>
@@ -144,39 +150,25 @@ void CpuElementwise::fill(DType dtype, double value, void* result, std::int64_t 
   }
 }
 
-void CpuElementwise::relu(DType dtype, const void* x, void* result, std::int64_t count, Queue) {
-  with_float_type("relu", dtype, [&]<class T>(Type<T>) {
+void CpuElementwise::unary(UnaryOperation operation, DType dtype, const void* x,
+                           const UnaryNumbers<double>& numbers, void* result, std::int64_t count,
+                           Queue) {
+  with_float_type(portable::name_of(operation), dtype, [&]<class T>(Type<T>) {
+    const auto kernel = kernels_for<T>().unary->forward[static_cast<int>(operation)];
     for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
-      kernels_for<T>().elementwise->relu(as<T>(x) + begin, as<T>(result) + begin, end - begin);
+      kernel(as<T>(x) + begin, as_type<T>(numbers), as<T>(result) + begin, end - begin);
     });
   });
 }
 
-void CpuElementwise::relu_backward(DType dtype, const void* y, const void* gradient, void* result,
-                                   std::int64_t count, Queue) {
-  with_float_type("relu_backward", dtype, [&]<class T>(Type<T>) {
+void CpuElementwise::unary_backward(UnaryOperation operation, DType dtype, const void* saved,
+                                    const void* gradient, const UnaryNumbers<double>& numbers,
+                                    void* result, std::int64_t count, Queue) {
+  with_float_type(portable::name_of(operation), dtype, [&]<class T>(Type<T>) {
+    const auto kernel = kernels_for<T>().unary->backward[static_cast<int>(operation)];
     for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
-      kernels_for<T>().elementwise->relu_backward(as<T>(y) + begin, as<T>(gradient) + begin,
-                                                  as<T>(result) + begin, end - begin);
-    });
-  });
-}
-
-void CpuElementwise::gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
-                               Queue) {
-  with_float_type("gelu_tanh", dtype, [&]<class T>(Type<T>) {
-    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
-      kernels_for<T>().elementwise->gelu_tanh(as<T>(x) + begin, as<T>(result) + begin, end - begin);
-    });
-  });
-}
-
-void CpuElementwise::gelu_tanh_backward(DType dtype, const void* x, const void* gradient,
-                                        void* result, std::int64_t count, Queue) {
-  with_float_type("gelu_tanh_backward", dtype, [&]<class T>(Type<T>) {
-    for_ranges(count, [&](std::int64_t begin, std::int64_t end) {
-      kernels_for<T>().elementwise->gelu_tanh_backward(as<T>(x) + begin, as<T>(gradient) + begin,
-                                                       as<T>(result) + begin, end - begin);
+      kernel(as<T>(saved) + begin, as<T>(gradient) + begin, as_type<T>(numbers),
+             as<T>(result) + begin, end - begin);
     });
   });
 }

@@ -7,6 +7,7 @@
 #include "backend/cpu/chunks.hpp"
 #include "backend/cpu/dispatch.hpp"
 #include "backend/cpu/variant.hpp"
+#include "core/loss_functions.hpp"
 #include "core/portable_math.hpp"
 
 namespace lockstep::inline v0::backend::cpu {
@@ -109,6 +110,34 @@ void CpuLoss::cross_entropy_backward(DType dtype, const CrossEntropyShape& shape
   with_float_type("cross_entropy_backward", dtype, [&]<class T>(Type<T>) {
     const T scale = *static_cast<const T*>(gradient) / *static_cast<const T*>(divisor);
     backward<T>(shape, static_cast<const T*>(softmax), labels, scale, static_cast<T*>(result));
+  });
+}
+
+void CpuLoss::pair(DType dtype, const PairLoss& loss, const void* prediction, const void* target,
+                   void* result, Queue) {
+  with_float_type(portable::name_of(loss.kind), dtype, [&]<class T>(Type<T>) {
+    constexpr std::int64_t kSmallestChunk = 32 * 1024;
+    const auto kernel = kernels_for<T>().pair_loss->value[static_cast<int>(loss.kind)];
+    const auto* x = static_cast<const T*>(prediction);
+    const auto* t = static_cast<const T*>(target);
+    const double sum =
+        sum_in_chunks(loss.count, kSmallestChunk, [&](std::int64_t begin, std::int64_t end) {
+          return kernel(x + begin, t + begin, loss.number, end - begin);
+        });
+    *static_cast<T*>(result) = static_cast<T>(sum * loss.factor);
+  });
+}
+
+void CpuLoss::pair_backward(DType dtype, const PairLoss& loss, const void* prediction,
+                            const void* target, const void* gradient, bool of_target, void* result,
+                            Queue) {
+  with_float_type(portable::name_of(loss.kind), dtype, [&]<class T>(Type<T>) {
+    const auto kernel = kernels_for<T>().pair_loss->slope[of_target][static_cast<int>(loss.kind)];
+    const T scale = *static_cast<const T*>(gradient) * static_cast<T>(loss.factor);
+    for_ranges(loss.count, [&](std::int64_t begin, std::int64_t end) {
+      kernel(static_cast<const T*>(prediction) + begin, static_cast<const T*>(target) + begin,
+             static_cast<T>(loss.number), scale, static_cast<T*>(result) + begin, end - begin);
+    });
   });
 }
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "backend/coefficients.hpp"
+#include "core/pair_loss.hpp"
+#include "core/unary_operation.hpp"
 
 namespace lockstep::inline v0::backend::cpu {
 
@@ -22,16 +24,22 @@ struct OptimizerKernels {
 template <class T>
 struct ElementwiseKernels {
   /// In the order of BinaryOperation; strides in elements.
-  void (*binary[3])(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* result,
+  void (*binary[4])(const T* a, std::int64_t a_stride, const T* b, std::int64_t b_stride, T* result,
                     std::int64_t count);
   void (*affine)(const T* x, T alpha, T beta, T* result, std::int64_t count);
   void (*add_scaled)(T alpha, const T* x, T* y, std::int64_t count);
   void (*scale)(T alpha, T* y, std::int64_t count);
-  void (*relu)(const T* x, T* result, std::int64_t count);
-  void (*relu_backward)(const T* y, const T* gradient, T* result, std::int64_t count);
   void (*scaled_difference)(const T* a, const T* b, T factor, T* result, std::int64_t count);
-  void (*gelu_tanh)(const T* x, T* result, std::int64_t count);
-  void (*gelu_tanh_backward)(const T* x, const T* gradient, T* result, std::int64_t count);
+};
+
+/// Arrays are indexed by UnaryOperation.
+template <class T>
+struct UnaryKernels {
+  void (*forward[portable::kUnaryOperations])(const T* x, portable::UnaryNumbers<T> numbers,
+                                              T* result, std::int64_t count);
+  void (*backward[portable::kUnaryOperations])(const T* saved, const T* gradient,
+                                               portable::UnaryNumbers<T> numbers, T* result,
+                                               std::int64_t count);
 };
 
 /// Sums are added up in float64, in 16 lanes and a fixed tree.
@@ -82,6 +90,15 @@ struct NormalizationKernels {
   /// Adds rows, at most kMostNormalizedRows, to the sums of each column.
   void (*layer_norm_parameters)(const NormalizedRows<T>& rows, std::int64_t row_count,
                                 double* weight, double* bias);
+};
+
+/// Arrays are indexed by PairLossKind.
+template <class T>
+struct PairLossKernels {
+  double (*value[portable::kPairLosses])(const T* x, const T* t, double number, std::int64_t count);
+  /// The derivative by x [0] or by t [1], times scale.
+  void (*slope[2][portable::kPairLosses])(const T* x, const T* t, T number, T scale, T* result,
+                                          std::int64_t count);
 };
 
 /// Arrays are indexed by DType.
@@ -142,9 +159,11 @@ template <class T>
 struct FloatKernels {
   const OptimizerKernels<T>* optimizer;
   const ElementwiseKernels<T>* elementwise;
+  const UnaryKernels<T>* unary;
   const ReductionKernels<T>* reduction;
   const LossKernels<T>* loss;
   const NormalizationKernels<T>* normalization;
+  const PairLossKernels<T>* pair_loss;
   const RandomKernels<T>* random;
   const EigenKernels<T>* eigen;
 };

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "backend/cuda/type_of.hpp"
+#include "core/unary_functions.hpp"
 #include "kernels/arithmetic.hpp"
 #include "kernels/binary.hpp"
 #include "kernels/cast.hpp"
 #include "kernels/fill.hpp"
 #include "kernels/fold.hpp"
-#include "kernels/gelu_tanh.hpp"
-#include "kernels/relu.hpp"
+#include "kernels/unary.hpp"
 
 namespace lockstep::inline v0::backend::cuda {
 namespace {
@@ -69,31 +69,20 @@ void CudaElementwise::fill(DType dtype, double value, void* result, std::int64_t
   });
 }
 
-void CudaElementwise::relu(DType dtype, const void* x, void* result, std::int64_t count,
-                           Queue queue) {
-  launch("relu", count, queue, [&](cudaStream_t stream) {
-    return kernels::relu(type_of(dtype), x, result, count, stream);
+void CudaElementwise::unary(UnaryOperation operation, DType dtype, const void* x,
+                            const UnaryNumbers<double>& numbers, void* result, std::int64_t count,
+                            Queue queue) {
+  launch(portable::name_of(operation), count, queue, [&](cudaStream_t stream) {
+    return kernels::unary(operation, type_of(dtype), x, numbers, result, count, stream);
   });
 }
 
-void CudaElementwise::relu_backward(DType dtype, const void* y, const void* gradient, void* result,
-                                    std::int64_t count, Queue queue) {
-  launch("relu_backward", count, queue, [&](cudaStream_t stream) {
-    return kernels::relu_backward(type_of(dtype), y, gradient, result, count, stream);
-  });
-}
-
-void CudaElementwise::gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
-                                Queue queue) {
-  launch("gelu", count, queue, [&](cudaStream_t stream) {
-    return kernels::gelu_tanh(type_of(dtype), x, result, count, stream);
-  });
-}
-
-void CudaElementwise::gelu_tanh_backward(DType dtype, const void* x, const void* gradient,
-                                         void* result, std::int64_t count, Queue queue) {
-  launch("gelu_backward", count, queue, [&](cudaStream_t stream) {
-    return kernels::gelu_tanh_backward(type_of(dtype), x, gradient, result, count, stream);
+void CudaElementwise::unary_backward(UnaryOperation operation, DType dtype, const void* saved,
+                                     const void* gradient, const UnaryNumbers<double>& numbers,
+                                     void* result, std::int64_t count, Queue queue) {
+  launch(portable::name_of(operation), count, queue, [&](cudaStream_t stream) {
+    return kernels::unary_backward(operation, type_of(dtype), saved, gradient, numbers, result,
+                                   count, stream);
   });
 }
 

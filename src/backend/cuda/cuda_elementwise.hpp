@@ -17,13 +17,12 @@ class CudaElementwise final : public Elementwise, private OnDevice {
                   Queue queue) override;
   void scale(DType dtype, double alpha, void* y, std::int64_t count, Queue queue) override;
   void fill(DType dtype, double value, void* result, std::int64_t count, Queue queue) override;
-  void relu(DType dtype, const void* x, void* result, std::int64_t count, Queue queue) override;
-  void relu_backward(DType dtype, const void* y, const void* gradient, void* result,
-                     std::int64_t count, Queue queue) override;
-  void gelu_tanh(DType dtype, const void* x, void* result, std::int64_t count,
-                 Queue queue) override;
-  void gelu_tanh_backward(DType dtype, const void* x, const void* gradient, void* result,
-                          std::int64_t count, Queue queue) override;
+  void unary(UnaryOperation operation, DType dtype, const void* x,
+             const UnaryNumbers<double>& numbers, void* result, std::int64_t count,
+             Queue queue) override;
+  void unary_backward(UnaryOperation operation, DType dtype, const void* saved,
+                      const void* gradient, const UnaryNumbers<double>& numbers, void* result,
+                      std::int64_t count, Queue queue) override;
   void scaled_difference(DType dtype, const void* a, const void* b, double factor, void* result,
                          std::int64_t count, Queue queue) override;
   void cast(DType from, const void* x, DType to, void* result, std::int64_t count,

@@ -1,5 +1,5 @@
-// add, sub, mul with broadcasting. d(a+b) = (g, g); d(a-b) = (g, -g); d(a*b) = (g b, g a), each
-// added up over repeated axes.
+// add, sub, mul, div with broadcasting. d(a+b) = (g, g); d(a-b) = (g, -g); d(a*b) = (g b, g a);
+// d(a/b) = (g / b, -g (a / b) / b), each added up over repeated axes.
 #include <algorithm>
 #include <utility>
 
@@ -66,6 +66,8 @@ const char* operation_name(BinaryOperation operation) {
       return "sub";
     case BinaryOperation::mul:
       return "mul";
+    case BinaryOperation::div:
+      return "div";
   }
   return "?";
 }
@@ -74,34 +76,48 @@ class BinaryNode final : public Node {
  public:
   BinaryNode(const Tensor& result, BinaryOperation operation, const Tensor& a, const Tensor& b)
       : Node(result, {&a, &b}), operation_(operation) {
-    if (operation != BinaryOperation::mul) return;
-    if (input(0) != nullptr) b_ = Saved(b);
-    if (input(1) != nullptr) a_ = Saved(a);
+    const bool product = operation == BinaryOperation::mul;
+    const bool quotient = operation == BinaryOperation::div;
+    if ((product && input(0) != nullptr) || quotient) b_ = Saved(b);
+    if (product && input(1) != nullptr) a_ = Saved(a);
+    if (quotient && input(1) != nullptr) result_ = Saved(result);
   }
   const char* name() const noexcept override { return operation_name(operation_); }
   void check_saved() const override {
     a_.check(name());
     b_.check(name());
+    result_.check(name());
   }
   void release_saved() noexcept override {
     a_.reset();
     b_.reset();
+    result_.reset();
   }
   void backward(const Tensor& gradient) override {
-    if (operation_ == BinaryOperation::mul) {
-      if (GradientSlot* a = input(0)) give_product(*a, gradient, b_);
-      if (GradientSlot* b = input(1)) give_product(*b, gradient, a_);
-      return;
+    GradientSlot* a = input(0);
+    GradientSlot* b = input(1);
+    switch (operation_) {
+      case BinaryOperation::mul:
+        if (a != nullptr) give(*a, apply(BinaryOperation::mul, gradient, b_.value()));
+        if (b != nullptr) give(*b, apply(BinaryOperation::mul, gradient, a_.value()));
+        return;
+      case BinaryOperation::div:
+        if (a != nullptr) give(*a, apply(BinaryOperation::div, gradient, b_.value()));
+        if (b != nullptr) give_divisor(*b, gradient);
+        return;
+      default:
+        if (a != nullptr) give(*a, gradient);
+        if (b != nullptr) give_second(*b, gradient);
     }
-    if (GradientSlot* a = input(0)) a->give(reduce_to(gradient, a->shape()));
-    if (GradientSlot* b = input(1)) give_second(*b, gradient);
   }
 
  private:
-  void give_product(GradientSlot& slot, const Tensor& gradient, const Saved& other) {
-    slot.give(
-        reduce_to(broadcast_binary(BinaryOperation::mul, gradient, other.value(), gradient.shape()),
-                  slot.shape()));
+  /// Over the shape of the gradient, into which both fit.
+  static Tensor apply(BinaryOperation operation, const Tensor& gradient, const Tensor& other) {
+    return broadcast_binary(operation, gradient, other, gradient.shape());
+  }
+  static void give(GradientSlot& slot, const Tensor& gradient) {
+    slot.give(reduce_to(gradient, slot.shape()));
   }
   void give_second(GradientSlot& slot, const Tensor& gradient) {
     Tensor reduced = reduce_to(gradient, slot.shape());
@@ -109,17 +125,31 @@ class BinaryNode final : public Node {
       slot.give(std::move(reduced));
       return;
     }
-    Tensor negated = empty(reduced.shape(), reduced.dtype(), reduced.device());
-    backend_of(reduced).elementwise.affine(reduced.dtype(), reduced.raw_data(), -1.0, 0.0,
-                                           negated.impl()->data(), reduced.element_count(),
-                                           queue_of(reduced));
-    slot.give(std::move(negated));
+    slot.give(negated(reduced));
+  }
+  void give_divisor(GradientSlot& slot, const Tensor& gradient) {
+    const Tensor slope =
+        broadcast_binary(BinaryOperation::div, result_.value(), b_.value(), gradient.shape());
+    slot.give(negated(reduce_to(apply(BinaryOperation::mul, gradient, slope), slot.shape())));
+  }
+  static Tensor negated(const Tensor& x) {
+    Tensor result = empty(x.shape(), x.dtype(), x.device());
+    backend_of(x).elementwise.affine(x.dtype(), x.raw_data(), -1.0, 0.0, result.impl()->data(),
+                                     x.element_count(), queue_of(x));
+    return result;
   }
 
   BinaryOperation operation_;
   Saved a_;
   Saved b_;
+  Saved result_;
 };
+
+/// A number as an operand beside x.
+Tensor number_like(const Tensor& x, double number, const char* operation) {
+  check_computed(x, operation);
+  return full(Shape{}, number, x.dtype(), x.device());
+}
 
 Tensor recorded_binary(BinaryOperation operation, const Tensor& a, const Tensor& b) {
   check_alike(a, b, operation_name(operation));
@@ -141,5 +171,10 @@ Tensor sub(const Tensor& a, const Tensor& b) {
 Tensor mul(const Tensor& a, const Tensor& b) {
   return detail::recorded_binary(backend::BinaryOperation::mul, a, b);
 }
+Tensor div(const Tensor& a, const Tensor& b) {
+  return detail::recorded_binary(backend::BinaryOperation::div, a, b);
+}
+Tensor div(const Tensor& a, double b) { return div(a, detail::number_like(a, b, "div")); }
+Tensor div(double a, const Tensor& b) { return div(detail::number_like(b, a, "div"), b); }
 
 }  // namespace lockstep::inline v0

@@ -82,7 +82,7 @@ Tensor concatenate(const std::vector<Tensor>& tensors, int given_axis) {
   }
   const std::vector<const Tensor*> inputs = detail::pointers_to(tensors);
   if (detail::wants_tape(inputs))
-    attach(result, std::make_shared<detail::ConcatenateNode>(result, inputs, axis));
+    attach(result, detail::make_pooled<detail::ConcatenateNode>(result, inputs, axis));
   return result;
 }
 

@@ -91,7 +91,7 @@ Tensor embedding(const Tensor& indices, const Tensor& weight, EmbeddingOptions o
                                                  positions.data<std::int64_t>(), weight.raw_data(),
                                                  result.impl()->data(), detail::queue_of(weight));
   if (detail::wants_tape({&weight}))
-    attach(result, std::make_shared<detail::EmbeddingNode>(result, shape, positions, weight));
+    attach(result, detail::make_pooled<detail::EmbeddingNode>(result, shape, positions, weight));
   return result;
 }
 

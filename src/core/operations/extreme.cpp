@@ -78,7 +78,7 @@ Tensor extreme_values(const Tensor& x, const Extreme& extreme) {
   }
   Tensor indexes = empty(extreme.shape, DType::int64, x.device());
   extreme.find(x, values, indexes);
-  attach(values, std::make_shared<ExtremeNode>(values, x, extreme, std::move(indexes)));
+  attach(values, detail::make_pooled<ExtremeNode>(values, x, extreme, std::move(indexes)));
   return values;
 }
 

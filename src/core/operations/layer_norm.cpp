@@ -94,7 +94,7 @@ Tensor layer_norm(const Tensor& x, const Shape& normalized, const Tensor& weight
       static_cast<double*>(statistics.impl()->data()), detail::queue_of(x));
   if (detail::wants_tape({&x, &weight, &bias}))
     attach(result,
-           std::make_shared<detail::LayerNormNode>(result, shape, statistics, x, weight, bias));
+           detail::make_pooled<detail::LayerNormNode>(result, shape, statistics, x, weight, bias));
   return result;
 }
 

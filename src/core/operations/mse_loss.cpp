@@ -1,6 +1,4 @@
 // mse_loss: sum or mean of (a - b)^2; da = 2 (a - b) g (/ n), db = -da.
-#include <limits>
-
 #include <lockstep/core/operations.hpp>
 
 #include "core/operations/support.hpp"
@@ -51,10 +49,7 @@ Tensor mse_loss(const Tensor& prediction, const Tensor& target, MseOptions optio
   detail::check_alike(prediction, target, "mse_loss");
   if (!(prediction.shape() == target.shape())) detail::throw_shapes("mse_loss", prediction, target);
   const std::int64_t count = prediction.element_count();
-  double factor = 1.0;
-  if (options.reduction == Reduction::mean)
-    factor =
-        count == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / static_cast<double>(count);
+  const double factor = detail::reduction_factor(options.reduction, count);
   Tensor result = empty(Shape{}, prediction.dtype(), prediction.device());
   detail::backend_of(prediction)
       .reduction.squared_difference(prediction.dtype(), prediction.raw_data(), target.raw_data(),

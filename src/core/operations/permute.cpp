@@ -51,7 +51,7 @@ class PermuteNode final : public Node {
 
 Tensor recorded_permute(const Tensor& x, const Order& order) {
   Tensor result = permuted(x, order);
-  if (wants_tape({&x})) attach(result, std::make_shared<PermuteNode>(result, x, order));
+  if (wants_tape({&x})) attach(result, detail::make_pooled<PermuteNode>(result, x, order));
   return result;
 }
 

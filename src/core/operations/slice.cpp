@@ -61,7 +61,7 @@ Tensor slice(const Tensor& x, int given_axis, std::int64_t given_begin, std::int
   Tensor result = empty(detail::with_size(shape, axis, place.count), x.dtype(), x.device());
   detail::copy_out(place, x, result);
   if (detail::wants_tape({&x}))
-    attach(result, std::make_shared<detail::SliceNode>(result, x, place));
+    attach(result, detail::make_pooled<detail::SliceNode>(result, x, place));
   return result;
 }
 

@@ -49,7 +49,7 @@ Tensor softmax_along(const Tensor& x, int axis, bool logarithm) {
   Tensor result = empty(x.shape(), x.dtype(), x.device());
   backend_of(x).normalization.softmax(x.dtype(), shape, x.raw_data(), result.impl()->data(),
                                       queue_of(x));
-  if (wants_tape({&x})) attach(result, std::make_shared<SoftmaxNode>(result, shape, x));
+  if (wants_tape({&x})) attach(result, detail::make_pooled<SoftmaxNode>(result, shape, x));
   return result;
 }
 

@@ -66,7 +66,7 @@ class SumNode final : public Node {
 };
 
 Tensor recorded(Tensor result, const Tensor& x, const Shape& kept, double factor) {
-  if (wants_tape({&x})) attach(result, std::make_shared<SumNode>(result, x, kept, factor));
+  if (wants_tape({&x})) attach(result, detail::make_pooled<SumNode>(result, x, kept, factor));
   return result;
 }
 

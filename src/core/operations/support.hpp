@@ -1,11 +1,13 @@
 // What the operations share: checks and broadcasting.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 
 #include <lockstep/core/create.hpp>
 #include <lockstep/core/error.hpp>
+#include <lockstep/core/operations.hpp>
 
 #include "core/tape.hpp"
 #include "core/tensor_impl.hpp"
@@ -44,6 +46,12 @@ inline void check_alike(const Tensor& a, const Tensor& b, const char* operation)
 
 /// The shape that both can be repeated to, if there is one.
 std::optional<Shape> common_shape(const Shape& a, const Shape& b);
+/// What the sum of a loss is multiplied by. The mean of nothing is NaN.
+inline double reduction_factor(Reduction reduction, std::int64_t count) {
+  if (reduction == Reduction::sum) return 1;
+  return count == 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0 / static_cast<double>(count);
+}
+
 /// The common shape of two operands. @throws ShapeError naming both.
 Shape broadcast_shape(const Tensor& a, const Tensor& b, const char* operation);
 /// a operation b over the broadcast shape, not recorded.

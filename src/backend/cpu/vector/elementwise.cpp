@@ -1,6 +1,5 @@
 // Elementwise arithmetic.
 #include "backend/cpu/vector/tables.hpp"
-#include "core/portable_math.hpp"
 
 namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT {
 namespace {
@@ -21,6 +20,12 @@ struct Mul {
   template <class T>
   [[gnu::always_inline]] static T apply(T a, T b) {
     return a * b;
+  }
+};
+struct Div {
+  template <class T>
+  [[gnu::always_inline]] static T apply(T a, T b) {
+    return a / b;
   }
 };
 
@@ -63,62 +68,25 @@ void scale(T alpha, T* y, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) y[i] *= alpha;
 }
 
-// The comparisons are written so that a NaN takes the first branch.
-template <class T>
-void relu(const T* x, T* result, std::int64_t count) {
-  LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) result[i] = !(x[i] <= 0) ? x[i] : T{0};
-}
-
-template <class T>
-void relu_backward(const T* y, const T* gradient, T* result, std::int64_t count) {
-  LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T passed = gradient[i];
-    result[i] = !(y[i] <= 0) ? passed : T{0};
-  }
-}
-
 template <class T>
 void scaled_difference(const T* a, const T* b, T factor, T* result, std::int64_t count) {
   LOCKSTEP_INDEPENDENT
   for (std::int64_t i = 0; i < count; ++i) result[i] = factor * (a[i] - b[i]);
 }
 
-template <class T>
-void gelu_tanh(const T* x, T* result, std::int64_t count) {
-  LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i) result[i] = portable::gelu_tanh(x[i]);
-}
-
-template <class T>
-void gelu_tanh_backward(const T* x, const T* gradient, T* result, std::int64_t count) {
-  LOCKSTEP_INDEPENDENT
-  for (std::int64_t i = 0; i < count; ++i)
-    result[i] = portable::gelu_tanh_slope(x[i]) * gradient[i];
-}
-
 }  // namespace
 
 const ElementwiseKernels<float> kElementwise32 = {
-    {binary<Add, float>, binary<Sub, float>, binary<Mul, float>},
+    {binary<Add, float>, binary<Sub, float>, binary<Mul, float>, binary<Div, float>},
     affine<float>,
     add_scaled<float>,
     scale<float>,
-    relu<float>,
-    relu_backward<float>,
-    scaled_difference<float>,
-    gelu_tanh<float>,
-    gelu_tanh_backward<float>};
+    scaled_difference<float>};
 const ElementwiseKernels<double> kElementwise64 = {
-    {binary<Add, double>, binary<Sub, double>, binary<Mul, double>},
+    {binary<Add, double>, binary<Sub, double>, binary<Mul, double>, binary<Div, double>},
     affine<double>,
     add_scaled<double>,
     scale<double>,
-    relu<double>,
-    relu_backward<double>,
-    scaled_difference<double>,
-    gelu_tanh<double>,
-    gelu_tanh_backward<double>};
+    scaled_difference<double>};
 
 }  // namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT

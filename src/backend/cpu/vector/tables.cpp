@@ -7,10 +7,10 @@ namespace lockstep::inline v0::backend::cpu::LOCKSTEP_VARIANT {
 
 const Kernels kKernels = {
     LOCKSTEP_NAME(LOCKSTEP_VARIANT),
-    {&kOptimizer32, &kElementwise32, &kReduction32, &kLoss32, &kNormalization32, &kRandom32,
-     &kEigen32},
-    {&kOptimizer64, &kElementwise64, &kReduction64, &kLoss64, &kNormalization64, &kRandom64,
-     &kEigen64},
+    {&kOptimizer32, &kElementwise32, &kUnary32, &kReduction32, &kLoss32, &kNormalization32,
+     &kPairLoss32, &kRandom32, &kEigen32},
+    {&kOptimizer64, &kElementwise64, &kUnary64, &kReduction64, &kLoss64, &kNormalization64,
+     &kPairLoss64, &kRandom64, &kEigen64},
     &kConversion,
 };
 
