@@ -65,8 +65,8 @@ void cuda_order(int index, Queue later, Queue earlier);
 int cuda_device_of(const void* pointer);
 /// The program's current device.
 int cuda_current_device();
-/// Putting a thread's current device back makes a context, with its memory, on a GPU that the process
-/// does not use. With `keep` it stays in that case.
+/// Putting a thread's current device back makes a context, with its memory, on a GPU that the
+/// process does not use. With `keep` it stays in that case.
 void cuda_keep_device(bool keep) noexcept;
 /// Whether a thread's device is to be put back to that one.
 bool cuda_puts_back(int index) noexcept;

@@ -186,7 +186,7 @@ void DeviceCommunicator::close() {
     const std::lock_guard lock(family_->mutex);
     if (family_->closed) return host_->close();
     for (const auto& known : family_->planes)
-      if (auto plane = known.lock(); plane && plane->is_alive()) open.push_back(std::move(plane));
+      if (auto plane = known.lock()) open.push_back(std::move(plane));
   }
   for (const auto& plane : open)
     if (plane->is_recorded())

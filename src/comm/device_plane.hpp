@@ -23,7 +23,6 @@ class DevicePlane : public DataPlane {
   virtual bool is_recorded() const noexcept { return false; }
   /// Whether nothing of it is in flight on this rank, or can be.
   virtual bool idle() noexcept { return true; }
-  virtual bool is_alive() noexcept { return true; }
   /// @throws CommunicationError if it has failed
   virtual void require_alive() {}
   /// Makes no further call, and holds its host communicator no longer.

@@ -1,7 +1,6 @@
 #include <lockstep/parallel/gradient_synchronizer.hpp>
 
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <set>
 #include <utility>
@@ -11,7 +10,6 @@
 
 #include "backend/backend.hpp"
 #include "backend/capture.hpp"
-#include "comm/communicator_backend.hpp"
 #include "parallel/agreement.hpp"
 #include "parallel/bucket_exchange.hpp"
 #include "parallel/scale_gradient.hpp"
@@ -113,8 +111,8 @@ class SynchronizerState {
       part();
     } catch (const InvalidUsage&) {  // nothing was begun
       throw;
-    } catch (const std::exception& error) {
-      if (!broken_.exchange(true)) exchange.ranks().backend()->announce_failure(error.what());
+    } catch (...) {
+      broken_ = true;
       throw;
     }
   }

@@ -4,6 +4,8 @@
 #include <mpi.h>
 #include <nccl.h>
 
+#include <chrono>
+
 #include <lockstep/interop/mpi.hpp>
 
 #include "distributed/failing_calls.hpp"
@@ -18,7 +20,8 @@ bool last_rank() { return test_environment().rank() == test_environment().size()
 
 /// Trains in an environment of its own, because a failure is the end of one.
 std::string train_apart(const Size& size, bool captured, const std::function<void()>& arm) {
-  ls::Environment env = ls::mpi::environment(MPI_COMM_WORLD);
+  // A graph that is not given back keeps NCCL from its end, until the deadline.
+  ls::Environment env = ls::mpi::environment(MPI_COMM_WORLD, {.timeout = std::chrono::seconds{20}});
   try {
     arm();
     std::string weights = train(env, size, captured);

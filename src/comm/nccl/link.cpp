@@ -97,11 +97,6 @@ void Link::fail(std::string text, int code) noexcept {
   registered_.clear();
 }
 
-bool Link::is_alive() const noexcept {
-  const Lock lock(mutex_);
-  return !failure_;
-}
-
 void Link::require_alive() {
   const Lock lock(mutex_);
   if (failure_) throw CommunicationError(*failure_);

@@ -86,7 +86,6 @@ class Link {
   /// Of the monitor: errors that came by themselves, and what waits on the device for too long.
   /// Whether something is in flight.
   bool look() noexcept;
-  bool is_alive() const noexcept;
   /// @throws CommunicationError if it has failed
   void require_alive();
   /// Drops what finished flights kept; on a thread of the program.

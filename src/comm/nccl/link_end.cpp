@@ -51,7 +51,12 @@ void Link::begin_close() noexcept {
   for (const auto& [data, handle] : registered_) (void)ncclCommDeregister(communicator_, handle);
 #endif
   registered_.clear();
-  (void)ncclCommFinalize(communicator_);
+  const ncclResult_t result = ncclCommFinalize(communicator_);
+  if (result == ncclSuccess || result == ncclInProgress) return;
+  // The others would wait for this rank.
+  const char* reason = ncclGetLastError(communicator_);
+  fail("close" + who() + ": " + to_string(NcclFailed{result, reason == nullptr ? "" : reason}),
+       result);
 }
 
 void Link::finish_close(const std::function<void()>& poll) {

@@ -39,7 +39,6 @@ class NcclCommunicator final : public DevicePlane,
   void park() noexcept override;
   void begin_close() override { link_->begin_close(); }
   void finish_close(const std::function<void()>& poll) override { link_->finish_close(poll); }
-  bool is_alive() noexcept override { return link_->is_alive(); }
   void require_alive() override { link_->require_alive(); }
 
  private:

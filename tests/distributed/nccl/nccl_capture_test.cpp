@@ -67,22 +67,10 @@ TEST_CASE("a rank that does not replay is named at the deadline") {
     }
   test_environment().ranks().barrier();
   REQUIRE_THROWS_AS((ranks.all_reduce(input).wait(), numbers_of(input)), ls::CommunicationError);
-}
-
-TEST_CASE("a recording whose communicator has failed is not replayed") {
-  const ls::Communicator ranks = test_environment().ranks().duplicate();
-  if (ranks.size() == 1) return;
-  const ls::Tensor input = make_on_device(ls::DType::float32, 3, [](auto) { return 1; });
-  auto step = summing_step(ranks, ls::SumOrder::fastest);
-  for (int round = 0; round < 5; ++round) numbers_of(step(input));
-  const std::int64_t replays = step.replay_count();
-  ranks.announce_failure("a test");
-  REQUIRE_THROWS_AS(step(input), ls::CommunicationError);
+  // And nothing of the recording is launched any more.
   const std::int64_t launches = emulation::counters().graph_launches;
   REQUIRE_THROWS_AS(step(input), ls::CommunicationError);
   REQUIRE(emulation::counters().graph_launches == launches);
-  REQUIRE(step.replay_count() == replays);
-  test_environment().ranks().barrier();
 }
 
 TEST_CASE("a recording whose communicator is gone is not replayed") {
