@@ -15,8 +15,8 @@ namespace {
 
 /// The sums that lead from one shape to another to which it could be repeated back: one for each
 /// run of neighbouring axes, from the front.
-std::vector<Extents> sums_between(const Shape& from, const Shape& to) {
-  std::vector<Extents> sums;
+PoolVector<Extents> sums_between(const Shape& from, const Shape& to) {
+  PoolVector<Extents> sums;
   std::int64_t outer = 1;
   bool within = false;
   for (int axis = 0; axis < from.axes(); ++axis) {
@@ -107,7 +107,7 @@ double mean_factor(std::int64_t count) {
 Tensor reduce_to(const Tensor& gradient, const Shape& shape, double factor) {
   if (gradient.shape() == shape) return gradient;
   Tensor current = gradient;
-  const std::vector<Extents> sums = sums_between(gradient.shape(), shape);
+  const PoolVector<Extents> sums = sums_between(gradient.shape(), shape);
   for (std::size_t i = 0; i < sums.size(); ++i)
     current = summed(current, sums[i], i + 1 == sums.size() ? factor : 1.0,
                      Shape{sums[i].outer, sums[i].inner});
