@@ -193,7 +193,8 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
   return call("ncclCommAbort", [&] {
     if (comm == nullptr) return ncclInvalidArgument;
     comm->state->aborted = true;
-    while (emulation::nccl::held_aborts()) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    while (emulation::nccl::held_aborts())
+      std::this_thread::sleep_for(std::chrono::milliseconds{1});
     close(comm, true);
     return ncclSuccess;
   });
