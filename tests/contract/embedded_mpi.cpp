@@ -25,8 +25,8 @@ bool learns_a_line(MPI_Comm communicator) {
     x[i] = static_cast<float>((i * env.size() + env.rank()) % 31) / 15.0F - 1.0F;
     y[i] = 3.0F * x[i] - 1.0F;
   }
-  const ls::Tensor inputs = ls::borrow(x.data(), {16, 1});
-  const ls::Tensor targets = ls::borrow(y.data(), {16, 1});
+  const ls::Tensor inputs = ls::borrow(x.data(), {16, 1}).to(env.device());
+  const ls::Tensor targets = ls::borrow(y.data(), {16, 1}).to(env.device());
   for (int step = 0; step < 200; ++step) {
     auto loss = ls::mse_loss(replica(inputs), targets);
     sgd.zero_grad();

@@ -63,7 +63,8 @@ int main(int argc, char** argv) {
 
     loss_of(alone, a, b, count).backward();
     const std::int64_t first = kRowsPerRank * env.rank();
-    loss_of(replica, rows(a, first, kRowsPerRank), rows(b, first, kRowsPerRank), kRowsPerRank)
+    loss_of(replica, rows(a, first, kRowsPerRank).to(env.device()),
+            rows(b, first, kRowsPerRank).to(env.device()), kRowsPerRank)
         .backward();
 
     const ls::ParameterList expected = ls::parameters(alone);
