@@ -23,7 +23,20 @@ struct Operation {
 };
 
 const Operation kOperations[] = {
+    {"gelu", [](const ls::Tensor& x) { return ls::gelu(x); }},
     {"gelu_tanh", [](const ls::Tensor& x) { return ls::gelu_tanh(x); }},
+    {"softmax", [](const ls::Tensor& x) { return ls::softmax(x); }},
+    {"log_softmax", [](const ls::Tensor& x) { return ls::log_softmax(x); }},
+    {"layer_norm",
+     [](const ls::Tensor& x) {
+       const std::int64_t columns = x.shape()[-1];
+       static thread_local ls::Tensor weight, bias;
+       if (!weight.defined() || weight.dtype() != x.dtype() || weight.shape()[0] != columns) {
+         weight = ls::full({columns}, 1, x.dtype()).set_requires_grad(true);
+         bias = ls::zeros({columns}, x.dtype()).set_requires_grad(true);
+       }
+       return ls::layer_norm(x, {columns}, weight, bias);
+     }},
 };
 
 struct Problem {

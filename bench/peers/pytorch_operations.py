@@ -10,8 +10,22 @@ import time
 import torch
 from torch.nn import functional
 
+PARAMETERS = {}
+
+
+def layer_norm(x):
+    columns = x.shape[-1]
+    weight, bias = PARAMETERS.setdefault(
+        columns, (torch.ones(columns, requires_grad=True), torch.zeros(columns, requires_grad=True)))
+    return functional.layer_norm(x, (columns,), weight, bias)
+
+
 OPERATIONS = {
+    "gelu": functional.gelu,
     "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "softmax": lambda x: functional.softmax(x, dim=-1),
+    "log_softmax": lambda x: functional.log_softmax(x, dim=-1),
+    "layer_norm": layer_norm,
 }
 
 
