@@ -27,11 +27,16 @@ void* operator new(std::size_t byte_count) {
   if (void* pointer = std::malloc(byte_count)) return pointer;
   throw std::bad_alloc();
 }
+void* operator new(std::size_t byte_count, const std::nothrow_t&) noexcept {
+  ++asked;
+  return std::malloc(byte_count);
+}
 void operator delete(void* pointer) noexcept {
   if (pointer != nullptr) ++given_back;
   std::free(pointer);
 }
 void operator delete(void* pointer, std::size_t) noexcept { operator delete(pointer); }
+void operator delete(void* pointer, const std::nothrow_t&) noexcept { operator delete(pointer); }
 
 namespace {
 
