@@ -4,6 +4,8 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include <lockstep/core/operations.hpp>
+
 #include "golden/golden.hpp"
 
 namespace golden {
@@ -11,6 +13,10 @@ namespace golden {
 using Tensors = std::vector<ls::Tensor>;
 /// Calls the operation that a case is of.
 using Call = std::function<ls::Tensor(const Case&, const Tensors& inputs)>;
+
+inline ls::Reduction reduction_of(const Case& expected) {
+  return expected.options.at("reduction") == "sum" ? ls::Reduction::sum : ls::Reduction::mean;
+}
 
 inline Tensors leaves(const Case& expected, ls::DType dtype) {
   Tensors inputs;

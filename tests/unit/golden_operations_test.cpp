@@ -13,9 +13,7 @@ constexpr const char* kOperations =
 #include "golden/operations.inc"
     ;
 
-ls::Reduction reduction_of(const golden::Case& expected) {
-  return expected.options.at("reduction") == "sum" ? ls::Reduction::sum : ls::Reduction::mean;
-}
+using golden::reduction_of;
 
 /// Calls the operation that the name of the case starts with.
 ls::Tensor call(const golden::Case& expected, const golden::Tensors& in) {
