@@ -21,11 +21,6 @@ std::string seconds_text(Clock::duration time) {
   return text;
 }
 
-NcclFailed failed(ncclResult_t result, ncclComm_t communicator) {
-  const char* text = ncclGetLastError(communicator);
-  return {result, text == nullptr ? "" : text};
-}
-
 }  // namespace
 
 /// While it lives, errors that NCCL reports are told of this flight, if none is ahead of it.
@@ -70,7 +65,7 @@ Link::Link(Identity identity, const ncclUniqueId& id,
 }
 
 Link::~Link() {
-  if (communicator_ != nullptr) abort();
+  abort();
   for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   try {
     release_kept();
@@ -81,6 +76,7 @@ Link::~Link() {
 }
 
 void Link::abort() noexcept {
+  if (communicator_ == nullptr) return;
   aborted_ = true;
   begin_abort(std::exchange(communicator_, nullptr), identity_.device);
 }
@@ -93,7 +89,7 @@ void Link::fail(std::string text, int code) noexcept {
   backend::forget_problems_of_ranks(identity_.device);
   for (auto& flight : flights_) stopped_.push_back(std::move(flight));
   flights_.clear();
-  if (communicator_ != nullptr) abort();
+  abort();
   registered_.clear();
 }
 
@@ -281,7 +277,7 @@ void Link::abandon() noexcept {
   try {
     fail("given up" + who() + ", because another call on the communicator failed", 0);
   } catch (...) {  // without memory for the text
-    if (communicator_ != nullptr) abort();
+    abort();
   }
 }
 

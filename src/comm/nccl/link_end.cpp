@@ -54,9 +54,7 @@ void Link::begin_close() noexcept {
   const ncclResult_t result = ncclCommFinalize(communicator_);
   if (result == ncclSuccess || result == ncclInProgress) return;
   // The others would wait for this rank.
-  const char* reason = ncclGetLastError(communicator_);
-  fail("close" + who() + ": " + to_string(NcclFailed{result, reason == nullptr ? "" : reason}),
-       result);
+  fail("close" + who() + ": " + to_string(failed(result, communicator_)), result);
 }
 
 void Link::finish_close(const std::function<void()>& poll) {

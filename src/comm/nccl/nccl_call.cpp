@@ -6,6 +6,11 @@
 
 namespace lockstep::inline v0::detail::nccl {
 
+NcclFailed failed(ncclResult_t result, ncclComm_t communicator) {
+  const char* text = ncclGetLastError(communicator);
+  return {result, text == nullptr ? "" : text};
+}
+
 const char* name(ncclResult_t result) noexcept {
   switch (result) {
     case ncclSuccess:

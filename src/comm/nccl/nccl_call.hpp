@@ -16,6 +16,9 @@ struct NcclFailed {
   std::string text;  // what NCCL says about it
 };
 
+/// With NCCL's last words on it. The communicator may be null.
+NcclFailed failed(ncclResult_t result, ncclComm_t communicator);
+
 /// "ncclSystemError".
 const char* name(ncclResult_t result) noexcept;
 /// "ncclSystemError: unhandled system error (...)".

@@ -103,12 +103,11 @@ ncclUniqueId share_id(CommunicatorBackend& host) {
   std::string own;
   if (host.rank() == 0) {
     const ncclResult_t result = ncclGetUniqueId(&id);
-    const char* reason = ncclGetLastError(nullptr);
     own = static_cast<char>(result);
     if (result == ncclSuccess)
       own.append(reinterpret_cast<const char*>(&id), sizeof id);
     else
-      own += to_string(NcclFailed{result, reason == nullptr ? "" : reason}) + interface_text();
+      own += to_string(failed(result, nullptr)) + interface_text();
   }
   const std::string all = host.gather_bytes(own)[0];
   host.barrier();
